@@ -86,9 +86,16 @@ final class MemberTree: Sendable {
   }
 
   /// Puts all members but the first, the database, in place, and proves them.
-  /// - Parameter finishing: makes them durable and gives them their modes and times; else they are only ours to read.
-  func fill(from reader: VersionReader, finishing: Bool, onProgress: @escaping @Sendable (Int) -> Void) async throws {
-    let members = Array(reader.core.members.enumerated().dropFirst())
+  /// - Parameters:
+  ///   - leaving: paths of members that are not made.
+  ///   - finishing: makes them durable and gives them their modes and times; else they are only ours to read.
+  func fill(
+    from reader: VersionReader, leaving: Set<[UInt8]> = [], finishing: Bool,
+    onProgress: @escaping @Sendable (Int) -> Void
+  ) async throws {
+    let members = reader.core.members.enumerated().dropFirst().filter { _, member in
+      leaving.isEmpty || !leaving.contains(MemberPath.key(member.path))
+    }
     var made: MadeFolders = [:]
     for (_, member) in members {
       try Task.checkCancellation()

@@ -18,20 +18,24 @@ final class StagedCompanions: Sendable {
   /// Restores all members but the database.
   /// - Parameters:
   ///   - path: of the database, beside which the folder is made.
+  ///   - leaving: paths of members that are not restored.
   ///   - finishing: makes them durable and gives them their modes and times; else they are only ours to read.
   ///   - owners: whose they are to be; `nil`: ours.
   ///   - syncing: injected by tests.
   /// - Returns: `nil` when there are none.
   static func restore(
-    _ reader: VersionReader, beside path: String, finishing: Bool = true, owners: MemberOwners? = nil,
-    syncing: MemberTree.Syncing = MemberTree.Syncing(), onProgress: @escaping @Sendable (Int) -> Void
+    _ reader: VersionReader, beside path: String, leaving: Set<[UInt8]> = [], finishing: Bool = true,
+    owners: MemberOwners? = nil, syncing: MemberTree.Syncing = MemberTree.Syncing(),
+    onProgress: @escaping @Sendable (Int) -> Void
   ) async throws -> StagedCompanions? {
     // Also those of another version, which had some.
     sweep(beside: path)
-    guard reader.core.members.count > 1 else { return nil }
-    let staged = try StagedCompanions(reader, beside: path, owners, syncing)
+    guard reader.core.members.dropFirst().contains(where: { !leaving.contains(MemberPath.key($0.path)) }) else {
+      return nil
+    }
+    let staged = try StagedCompanions(reader, beside: path, leaving, owners, syncing)
     do {
-      try await staged.tree.fill(from: reader, finishing: finishing, onProgress: onProgress)
+      try await staged.tree.fill(from: reader, leaving: leaving, finishing: finishing, onProgress: onProgress)
       return staged
     } catch {
       staged.discard()
@@ -40,9 +44,12 @@ final class StagedCompanions: Sendable {
   }
 
   private init(
-    _ reader: VersionReader, beside path: String, _ owners: MemberOwners?, _ syncing: MemberTree.Syncing
+    _ reader: VersionReader, beside path: String, _ leaving: Set<[UInt8]>, _ owners: MemberOwners?,
+    _ syncing: MemberTree.Syncing
   ) throws {
-    let members = reader.core.members.dropFirst()
+    let members = reader.core.members.dropFirst().filter { member in
+      leaving.isEmpty || !leaving.contains(MemberPath.key(member.path))
+    }
     let prefix = Self.prefix(MemberPath.components(path).last ?? "")
     tree = try Self.makeTree(in: PathSteps.folder(of: path), prefix, owners, syncing)
     // Only one that we have made tells what this file system shows of those that a killed run has left.

@@ -40,13 +40,28 @@ struct ClaimedPlaces {
     claims[key, default: []].append(claim)
   }
 
+  var isEmpty: Bool { places.isEmpty }
+
+  /// Whether a path was claimed, or lies in what was.
+  func holds(_ path: String) -> Bool {
+    places[MemberPath.key(path)] != nil || MemberPath.ancestors(of: path).contains { places[$0] != nil }
+  }
+
+  /// Something that was claimed below a path.
+  func claim(below path: String) -> Claim? { folders[MemberPath.key(path)]?.first }
+
   /// The first of these paths that somebody else has claimed, or what lies above or below it.
-  func meeting(_ paths: [String], of owner: String) -> Meeting? {
+  /// - Parameter areSettled: two that do each other no harm though they meet.
+  func meeting(
+    _ paths: [String], of owner: String, unless areSettled: (Claim, Claim) -> Bool = { _, _ in false }
+  ) -> Meeting? {
     for path in paths {
-      let key = MemberPath.key(path)
+      let (key, own) = (MemberPath.key(path), Claim(owner: owner, path: path))
       let near: [[Claim]?] = [places[key], folders[key]] + MemberPath.ancestors(of: path).map { places[$0] }
-      let others = near.lazy.compactMap { $0?.first { claim in !claim.owner.isSameName(as: owner) } }
-      if let other = others.first { return Meeting(own: Claim(owner: owner, path: path), other: other) }
+      for case let claims? in near {
+        let other = claims.first { claim in !claim.owner.isSameName(as: owner) && !areSettled(own, claim) }
+        if let other { return Meeting(own: own, other: other) }
+      }
     }
     return nil
   }

@@ -10,6 +10,8 @@ struct FoundVersion: Sendable {
   let state: StateFolder?
   /// What comes with the database is left where it is: at the target, and at the destination.
   var leavesCompanions = false
+  /// Paths of members that belong to other databases, which are restored from versions of their own.
+  private(set) var leftToOthers: Set<[UInt8]> = []
   /// Of a damaged version: the newest one of its chain that was sound when it was pushed, where that is known.
   var standIn: StandIn?
 
@@ -27,11 +29,23 @@ struct FoundVersion: Sendable {
 
   /// The members that come with the database, as far as they are restored.
   var companionMembers: ArraySlice<Core.Member> {
-    leavesCompanions ? [] : manifest.core?.members.dropFirst() ?? []
+    guard !leavesCompanions, let members = manifest.core?.members.dropFirst() else { return [] }
+    return leftToOthers.isEmpty ? members : members.filter { !leftToOthers.contains(MemberPath.key($0.path)) }[...]
   }
 
   /// Their paths.
   var companions: [String] { companionMembers.map(\.path) }
+
+  /// Leaves out what would come to lie in places of others.
+  /// - Returns: the paths of those members.
+  mutating func leave(to claims: ClaimedPlaces, _ request: Restore.Request, beside path: String) -> [String] {
+    guard !claims.isEmpty else { return [] }
+    let theirs = RestorePlaces.ofMembers(of: self, request, beside: path).filter { member in
+      member.places.contains(where: claims.holds)
+    }
+    leftToOthers.formUnion(theirs.map { MemberPath.key($0.member.path) })
+    return theirs.map(\.member.path)
+  }
 
   /// - Parameter words: what was said of the version since it was pushed; `nil` where that could not be read.
   init(

@@ -75,7 +75,8 @@ extension FoundVersion {
       return nil
     }
     do {
-      return try await StagedCompanions.restore(reader, beside: path, owners: owners, onProgress: onProgress)
+      return try await StagedCompanions.restore(
+        reader, beside: path, leaving: leftToOthers, owners: owners, onProgress: onProgress)
     } catch {
       throw Self.hinting(error)
     }

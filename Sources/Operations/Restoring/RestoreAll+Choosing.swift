@@ -8,8 +8,16 @@ extension RestoreAll {
     let database: DrillChains.Database
     /// Of the database itself.
     let places: [String]
-    /// Or why it is not restored.
+    /// Or why it cannot be had.
     var version: Result<Version, any Error>
+    /// Why it is left out though it could be had.
+    var collision: OperationError?
+    /// Databases that lie in what comes with it.
+    var nested: [NestedDatabase] = []
+    /// Those of them that come to lie in folders that it brings.
+    var precedes: [String] = []
+    /// Those of them whose own folder it brings.
+    var bringsFolderOf: [String] = []
   }
 
   /// All but the manifest, which is read again at its turn: it may be long, and there may be many.
@@ -18,7 +26,7 @@ extension RestoreAll {
     let words: Annotations?
     let standIn: FoundVersion.StandIn?
     /// Places of what comes with it.
-    let companions: [String]
+    var companions: [String]
     /// `nil` where nothing would be written.
     let room: RestoreRoom?
   }
@@ -100,24 +108,26 @@ extension RestoreAll {
 
   // MARK: One beside the other
 
-  /// Takes out what would not stay as it was restored, or would take the place of what was. What comes with one database may
-  /// be older than what another one brings back to that place: a database goes before, whether it can be had or not. Of
-  /// others the first does.
-  func keepApart(_ choices: inout [Choice], _ work: Work) {
-    var (databases, taken) = (ClaimedPlaces(), ClaimedPlaces())
-    for choice in choices { databases.add(choice.places, of: choice.database.name) }
-    for (index, choice) in choices.enumerated() {
+  /// Marks what would not stay as it was restored, or would take the place of what was: of others than nested ones the first
+  /// goes before.
+  func keepApart(
+    _ choices: inout [Choice], _ work: Work, _ target: TargetAccess, _ chains: DrillChains
+  ) async throws {
+    try await nest(&choices, work, target, chains)
+    var (taken, nested) = (ClaimedPlaces(), NestedPlaces())
+    for choice in choices { nested.note(choice.nested, in: choice.database.name) }
+    for (index, choice) in choices.enumerated() where choice.collision == nil {
       guard case .success(let version) = choice.version else { continue }
       let (name, all) = (choice.database.name, choice.places + version.companions)
-      if let met = databases.meeting(version.companions, of: name) ?? taken.meeting(all, of: name) {
-        choices[index].version = .failure(Self.collision(met, work))
+      if let met = taken.meeting(all, of: name, unless: nested.areSettled) {
+        choices[index].collision = Self.collision(met, work)
       } else {
         taken.add(all, of: name)
       }
     }
   }
 
-  private static func collision(_ met: ClaimedPlaces.Meeting, _ work: Work) -> OperationError {
+  static func collision(_ met: ClaimedPlaces.Meeting, _ work: Work) -> OperationError {
     let hint =
       if case .pull = work {
         "Fetch it by itself with -o FILE."
@@ -144,7 +154,8 @@ extension RestoreAll {
   func tellShortage(of choices: [Choice]) {
     var room = RoomOfAll(freeBytes)
     for choice in choices {
-      guard case .success(let version) = choice.version, let needed = version.room, let short = room.add(needed)
+      guard choice.collision == nil, case .success(let version) = choice.version, let needed = version.room,
+        let short = room.add(needed)
       else { continue }
       pull.world.reporter.notice("'\(choice.database.name)': \(short.text)")
     }

@@ -78,13 +78,14 @@ package struct RestoreAll: Sendable {
       outcome.others = others(than: outcome.host, chains, work)
       try await chains.prepare(for: meant)
       var choices = try await choose(of: meant, work, target, chains)
-      keepApart(&choices, work)
+      try await keepApart(&choices, work, target, chains)
       if !dryRun { tellShortage(of: choices) }
       var room = RoomOfAll(freeBytes)
       for choice in choices {
         let name = choice.database.name
         do {
-          var done = try await one(choice, work, target, chains)
+          let isAwaiting = dryRun && awaitsFolder(choice, choices, outcome.done)
+          var done = try await one(choice, work, target, chains, awaitsFolder: isAwaiting)
           if dryRun { try demandRoom(for: &done, in: &room) }
           outcome.done.append(done)
           onDone(done)
@@ -141,33 +142,54 @@ package struct RestoreAll: Sendable {
       .sorted { $0.host < $1.host }
   }
 
+  /// - Parameter awaitsFolder: the folder would be there.
   private func one(
-    _ choice: Choice, _ work: Work, _ target: TargetAccess, _ chains: DrillChains
+    _ choice: Choice, _ work: Work, _ target: TargetAccess, _ chains: DrillChains, awaitsFolder: Bool
   ) async throws -> Done {
     let version = try choice.version.get()
     try Task.checkCancellation()
     var found = try await read(version.facts, version.words, target, chains)
     found.standIn = version.standIn
     let pull = suited(to: found)
+    let (path, request) = place(of: choice.database.name, work)
+    let left = found.leave(to: choice.claims, request, beside: path)
+    var done = Done(database: choice.database.name)
+    done.alreadyThere = try request.mode == .new && pull.stands(found, at: path, request)
+    // What stands there already takes nobody's place.
+    if let collision = choice.collision, !done.alreadyThere { throw collision }
     if pull.makeOver != self.pull.makeOver {
       pull.world.reporter.notice("'\(choice.database.name)' is no database: it is brought back as it is")
     }
-    let (path, request) = place(of: choice.database.name, work)
-    var done = Done(database: choice.database.name)
-    done.alreadyThere = try request.mode == .new && pull.stands(found, at: path, request)
     if !dryRun, done.alreadyThere {
       done.outcome = try await pull.outcome(ofStanding: found, at: path, request)
       return done
     }
+    if !done.alreadyThere { tell(left: left, of: choice) }
     switch (work, dryRun) {
     case (.pull, true):
       done.preview = RestorePreview(found, newFile: path, pull.makeOver, state: pull.world.stateFolder)
     case (.pull, false): done.outcome = Restore.Outcome(pulled: try await pull.restore(found, to: path), mode: .new)
-    case (.restore, true): done.preview = try await RestorePreview(found, request, Restore(pull))
+    case (.restore, true):
+      done.preview = try await preview(of: found, at: path, request, pull, awaitsFolder: awaitsFolder)
     case (.restore, false): done.outcome = try await Restore(pull).restore(found, request)
     }
     if done.alreadyThere { done.preview?.standsAlready() }
     if let refusal = done.preview?.refusal { throw refusal }
+    tellUndo(of: done, choice)
     return done
+  }
+
+  private func preview(
+    of found: FoundVersion, at path: String, _ request: Restore.Request, _ pull: Pull, awaitsFolder: Bool
+  ) async throws -> RestorePreview {
+    guard awaitsFolder, request.mode != .live, !CompanionsPlace.stands(PathSteps.folder(of: path)) else {
+      return try await RestorePreview(found, request, Restore(pull))
+    }
+    // Nothing is there yet: whatever was asked for, it would be a new file.
+    var new = request
+    new.mode = .new
+    var preview = try await RestorePreview(found, new, Restore(pull))
+    preview.findsFolder(request.mode)
+    return preview
   }
 }

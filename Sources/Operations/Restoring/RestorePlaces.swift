@@ -1,4 +1,5 @@
 import Platform
+import Sealing
 import Storage
 
 /// Where a restore would write, by each name that leads there: two paths are compared before anything is there, and either
@@ -14,11 +15,21 @@ enum RestorePlaces {
     homes(of: path, request.mode).flatMap { home in found.companionPlaces(of: request, beside: home).map(\.path) }
   }
 
+  /// Of each single thing that comes with it.
+  static func ofMembers(
+    of found: FoundVersion, _ request: Restore.Request, beside path: String
+  ) -> [(member: Core.Member, places: [String])] {
+    let tops = homes(of: path, request.mode).map { found.companionPlaces(of: request, beside: $0) }
+    return found.companionMembers.map { member in (member, tops.compactMap { Pull.place(of: member.path, $0) }) }
+  }
+
   /// Of what would come with the next version, as far as the configuration says it.
   static func ofCompanions(of source: DatabaseSource) -> [String] {
-    homes(of: source.path, .replace).flatMap { home in
-      source.companions.map { RestoredFile.path($0.memberPath, in: PathSteps.folder(of: home)) }
-    }
+    source.companions.flatMap { places(of: $0, beside: source.path) }
+  }
+
+  static func places(of companion: Companion, beside path: String) -> [String] {
+    homes(of: path, .replace).map { RestoredFile.path(companion.memberPath, in: PathSteps.folder(of: $0)) }
   }
 
   /// As the path is written, and where it leads.

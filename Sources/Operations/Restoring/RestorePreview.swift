@@ -54,6 +54,15 @@ package struct RestorePreview: Sendable {
   /// The version stands there already: nothing is against it, and nothing would be written.
   mutating func standsAlready() { (refusal, needed, spoolDoubt, room) = (nil, 0, nil, nil) }
 
+  /// The folder would be there when it is restored.
+  mutating func findsFolder(_ mode: Restore.Mode) {
+    self.mode = mode
+    guard refusal?.code == "noFolder" else { return }
+    refusal = nil
+    let room = room
+    note { try room?.demand() }
+  }
+
   /// Of a pull into a new file.
   init(_ found: FoundVersion, newFile path: String, _ makeOver: MakeOver, state: String) {
     version = found.summary

@@ -46,7 +46,7 @@ extension Pull {
     return Restore.Outcome(pulled: pulled, mode: .new, companions: isApart ? [] : places.map(\.path))
   }
 
-  private static func place(of member: String, _ places: [CompanionsPlace.Place]) -> String? {
+  static func place(of member: String, _ places: [CompanionsPlace.Place]) -> String? {
     let place = places.first { place in place.member.map { MemberPath.isSameOrAbove($0, member) } ?? true }
     guard let place else { return nil }
     return ([place.path] + MemberPath.components(of: member, below: place.member ?? "")).joined(separator: "/")

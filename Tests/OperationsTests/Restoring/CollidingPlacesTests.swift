@@ -23,11 +23,12 @@ import Testing
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
-    mutating func push(_ name: String, at path: String, holding text: String, _ companions: [String] = []) async throws
-    {
+    mutating func push(
+      _ name: String, at path: String, holding text: String, _ companions: [String] = [], excluding: [String] = []
+    ) async throws {
       try SQLite.run("CREATE TABLE IF NOT EXISTS t(a); DELETE FROM t; INSERT INTO t VALUES('\(text)')", on: path)
       var source = DatabaseSource(name: name, path: path)
-      source.companions = companions.map { Companion($0) }
+      source.companions = companions.map { Companion($0, exclude: excluding) }
       let pushed = try await road.push(source)
       #expect(pushed.failures.isEmpty, "\(pushed.failures)")
       paths[name] = path
@@ -59,15 +60,23 @@ import Testing
     func text(_ name: String) throws -> String {
       try TestDatabase(try #require(paths[name])).text("SELECT a FROM t")
     }
+
+    /// As on a machine that is made anew.
+    func loseAll() throws {
+      try removeFile(folder)
+      try makeFolder(folder)
+    }
+
+    func told(_ text: String) -> Int { road.notices.said.withLock { $0.count { $0.contains(text) } } }
   }
 
   /// A database that lies in a folder that comes with another one, and was pushed once more behind that.
-  private func nested(_ outer: String) async throws -> Home {
+  private func nested(_ outer: String, excluding: [String] = []) async throws -> Home {
     var home = try await Home()
     try home.makeFolder("\(home.folder)/data")
     let (path, inner) = ("\(home.folder)/outer.db", "\(home.folder)/data/inner.db")
     try await home.push("inner", at: inner, holding: "old")
-    try await home.push(outer, at: path, holding: "outer", ["data"])
+    try await home.push(outer, at: path, holding: "outer", ["data"], excluding: excluding)
     try await home.push("inner", at: inner, holding: "new")
     try SQLite.run("UPDATE t SET a = 'since'", on: inner)
     return home
@@ -83,6 +92,99 @@ import Testing
     let alone = try await home.restore(.replace) { $0.pull.leavesCompanions = true }
     #expect(alone.failures.isEmpty && alone.done.count == 2)
     #expect(try home.text("inner") == "new" && home.text(outer) == "outer")
+  }
+
+  @Test(arguments: ["app", "vault"], [Restore.Mode.new, .replace])
+  func `a database and one in its companions both come back to a machine that is empty`(
+    outer: String, mode: Restore.Mode
+  ) async throws {
+    for excluding in [[], ["inner.db*"]] as [[String]] {
+      let home = try await nested(outer, excluding: excluding)
+      try home.loseAll()
+      for isRehearsal in [true, false] {
+        let outcome = try await home.restore(mode, dryRun: isRehearsal)
+        #expect(outcome.failures.isEmpty, "\(isRehearsal): \(outcome.failures)")
+        #expect(outcome.done.map(\.database) == [outer, "inner"])
+        #expect(outcome.done.allSatisfy { !$0.alreadyThere && ($0.preview?.mode ?? mode) == mode })
+      }
+      #expect(try home.text("inner") == "new" && home.text(outer) == "outer")
+      #expect(home.told("belongs to 'inner': data/inner.db") == (excluding.isEmpty ? 2 : 0))
+      #expect(home.told("restored into its folders: 'inner'") == 1)
+      let again = try await home.restore(.new)
+      #expect(again.failures.isEmpty && again.done.map(\.alreadyThere) == [true, true], "\(again.failures)")
+    }
+  }
+
+  @Test func `what comes with a database in the companions of another one is its own`() async throws {
+    var home = try await Home()
+    let (file, inner) = ("\(home.folder)/data/files/one", "\(home.folder)/data/inner.db")
+    try home.makeFolder("\(home.folder)/data/files")
+    try writeFile(file, Array("old".utf8))
+    try await home.push("inner", at: inner, holding: "inner", ["files"])
+    try await home.push("app", at: "\(home.folder)/app.db", holding: "app", ["data"])
+    try writeFile(file, Array("new".utf8))
+    try await home.push("inner", at: inner, holding: "inner", ["files"])
+    try home.loseAll()
+    let outcome = try await home.restore(.new)
+    #expect(outcome.failures.isEmpty && outcome.done.map(\.database) == ["app", "inner"], "\(outcome.failures)")
+    #expect(String(decoding: try fileBytes(file), as: UTF8.self) == "new")
+  }
+
+  @Test(arguments: [Restore.Mode.new, .replace, .live])
+  func `databases that are companions of each other both come back`(mode: Restore.Mode) async throws {
+    var home = try await Home()
+    let (one, two) = ("\(home.folder)/one.db", "\(home.folder)/two.db")
+    try await home.push("two", at: two, holding: "old")
+    try await home.push("one", at: one, holding: "one", ["two.db"])
+    try await home.push("two", at: two, holding: "two", ["one.db"])
+    if mode == .new { try home.loseAll() }
+    let outcome = try await home.restore(mode)
+    #expect(outcome.failures.isEmpty && outcome.done.map(\.database) == ["one", "two"], "\(outcome.failures)")
+    #expect(try home.text("one") == "one" && home.text("two") == "two")
+  }
+
+  /// Nothing would come in its place but its own version, and that may fail.
+  @Test(arguments: [Restore.Mode.replace, .live])
+  func `a database that stands is not moved aside with a folder that has no copy of it`(
+    mode: Restore.Mode
+  ) async throws {
+    let home = try await nested("vault", excluding: ["inner.db*"])
+    try await home.expect("inner", without: "vault", mode)
+    #expect(try home.text("inner") == "new")
+  }
+
+  @Test(arguments: [Restore.Mode.replace, .live])
+  func `a database with versions at another target is not restored over`(mode: Restore.Mode) async throws {
+    var home = try await Home()
+    try home.makeFolder("\(home.folder)/data")
+    let inner = "\(home.folder)/data/inner.db"
+    try SQLite.run("CREATE TABLE t(a); INSERT INTO t VALUES('old')", on: inner)
+    try await home.push("outer", at: "\(home.folder)/outer.db", holding: "outer", ["data"])
+    try SQLite.run("UPDATE t SET a = 'since'", on: inner)
+    home.paths["inner"] = inner
+    let outcome = try await home.restore(mode) { $0.elsewhere = ["inner"] }
+    #expect(outcome.done.isEmpty && outcome.failures.map(\.error.code) == ["placesCollide"])
+    #expect(try home.text("inner") == "since")
+    // Where nothing stands, it is all that there is.
+    try home.loseAll()
+    let whole = try await home.restore(.replace) { $0.elsewhere = ["inner"] }
+    #expect(whole.failures.isEmpty && whole.done.map(\.database) == ["outer"], "\(whole.failures)")
+    #expect(try home.text("inner") == "old")
+  }
+
+  @Test func `a file does not come where the folder of another database is to be`() async throws {
+    var home = try await Home()
+    let data = "\(home.folder)/data"
+    try writeFile(data, [1])
+    try await home.push("app", at: "\(home.folder)/app.db", holding: "app", ["data"])
+    try removeFile(data)
+    try home.makeFolder(data)
+    try await home.push("inner", at: "\(data)/inner.db", holding: "inner")
+    try home.loseAll()
+    let outcome = try await home.restore(.new)
+    #expect(outcome.done.isEmpty && outcome.failures.map(\.error.code) == ["placesCollide", "noFolder"])
+    try home.makeFolder(data)
+    try await home.expect("inner", without: "app", .replace)
   }
 
   @Test(arguments: [Restore.Mode.new, .replace, .live])

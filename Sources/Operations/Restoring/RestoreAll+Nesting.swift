@@ -1,0 +1,145 @@
+import Sealing
+import Storage
+
+/// Databases that lie in what comes with others, which have copies of their files. They are brought back from versions of
+/// their own; the others come first, as they bring the folders.
+extension RestoreAll {
+  /// Finds them, and puts each behind those in whose companions it lies.
+  /// - Throws: `.cancelled`.
+  func nest(_ choices: inout [Choice], _ work: Work, _ target: TargetAccess, _ chains: DrillChains) async throws {
+    guard case .restore(_, let paths) = work else { return }
+    let chosen = choices.map { choice in
+      NestedDatabase(
+        name: choice.database.name, places: choice.places,
+        companions: (try? choice.version.get())?.companions ?? [])
+    }
+    let known = chosen + Self.standing(at: paths, besides: choices)
+    var databases = ClaimedPlaces()
+    for one in known { databases.add(one.places, of: one.name) }
+    for (index, choice) in choices.enumerated() {
+      let name = choice.database.name
+      guard case .success(let version) = choice.version, databases.meeting(version.companions, of: name) != nil
+      else { continue }
+      do {
+        let inner = NestedDatabase.among(known, in: version.companions, of: name)
+        choices[index] = try await choice.leaving(inner, work, self, target, chains)
+      } catch {
+        guard OperationError(error).kind != .cancelled else { throw error }
+        choices[index].version = .failure(error)
+      }
+    }
+    choices = Self.outerFirst(choices)
+  }
+
+  /// Databases of the configuration that have no version here, as those of another target. What stands of them is not
+  /// restored over; where nothing does, what another one has of them is all that there is.
+  private static func standing(at paths: [String: String], besides choices: [Choice]) -> [NestedDatabase] {
+    let meant = Set(choices.map { ExactName($0.database.name) })
+    return paths.sorted { $0.key < $1.key }.compactMap { name, path in
+      let places = RestorePlaces.ofDatabase(at: path)
+      guard !meant.contains(ExactName(name)), places.contains(where: CompanionsPlace.stands) else { return nil }
+      return NestedDatabase(name: name, places: places, companions: [])
+    }
+  }
+
+  /// What lies in two that lie in one another is behind both.
+  private static func outerFirst(_ choices: [Choice]) -> [Choice] {
+    var depths: [ExactName: Int] = [:]
+    for choice in choices where choice.collision == nil {
+      for name in choice.precedes { depths[ExactName(name), default: 0] += 1 }
+    }
+    let ordered = choices.enumerated().map { (depth: depths[ExactName($1.database.name)] ?? 0, index: $0, choice: $1) }
+    return ordered.sorted { ($0.depth, $0.index) < ($1.depth, $1.index) }.map(\.choice)
+  }
+
+  /// Its folder is not there, and would be by then: another one brings it.
+  /// - Parameter done: what would have been restored before.
+  func awaitsFolder(_ choice: Choice, _ choices: [Choice], _ done: [Done]) -> Bool {
+    let name = choice.database.name
+    let bringing = choices.filter { $0.bringsFolderOf.containsName(name) }.map(\.database.name)
+    return done.contains { one in !one.alreadyThere && bringing.containsName(one.database) }
+  }
+
+  /// - Parameter left: paths of members.
+  func tell(left: [String], of choice: Choice) {
+    guard !left.isEmpty else { return }
+    let names = choice.nested.map { "'\($0.name)'" }
+    pull.world.reporter.notice(
+      "'\(choice.database.name)': left out of what comes with it, as it belongs to \(Self.some(names)): "
+        + Self.some(left))
+  }
+
+  func tellUndo(of done: Done, _ choice: Choice) {
+    guard done.outcome?.undo != nil, !choice.precedes.isEmpty else { return }
+    let names = choice.precedes.map { "'\($0)'" }
+    pull.world.reporter.notice(
+      "'\(choice.database.name)': to take it back takes along what is restored into its folders: \(Self.some(names))")
+  }
+
+  /// A folder may have a database of each of a thousand tenants in it.
+  private static func some(_ names: [String]) -> String {
+    (names.first ?? "") + (names.count > 1 ? " and \(names.count - 1) more" : "")
+  }
+}
+
+extension RestoreAll.Choice {
+  /// Of databases that may be restored into what comes with it.
+  var claims: ClaimedPlaces { NestedDatabase.claims(of: nested) }
+
+  /// The same without what belongs to databases that lie in its companions. It is left out itself where what stands of those
+  /// would be moved aside with a folder, or where they would not find a place.
+  fileprivate func leaving(
+    _ inner: [NestedDatabase], _ work: RestoreAll.Work, _ all: RestoreAll, _ target: TargetAccess, _ chains: DrillChains
+  ) async throws -> Self {
+    var (choice, version) = (self, try self.version.get())
+    choice.nested = inner
+    let (path, request) = all.place(of: database.name, work)
+    var found = try await all.read(version.facts, version.words, target, chains)
+    let left = found.leave(to: choice.claims, request, beside: path)
+    let members = RestorePlaces.ofMembers(of: found, request, beside: path)
+    version.companions = RestorePlaces.ofCompanions(of: found, request, beside: path)
+    choice.version = .success(version)
+    let met =
+      choice.obstacle(among: members)
+      ?? choice.disturbance(in: version.companions, isLeaving: !left.isEmpty, request.mode)
+    choice.collision = met.map { RestoreAll.collision($0, work) }
+    let inside = inner.filter { $0.isInside(version.companions) }
+    let folders = Set(members.filter { $0.member.content == .folder }.flatMap(\.places).map(MemberPath.key))
+      .union(version.companions.flatMap(MemberPath.ancestors))
+    choice.precedes = inside.map(\.name)
+    choice.bringsFolderOf = inside.filter { one in
+      one.places.contains { folders.contains(MemberPath.key(PathSteps.folder(of: $0))) }
+    }.map(\.name)
+    return choice
+  }
+
+  /// A file where the folder of such a database is to be. A link leads to it.
+  private func obstacle(among members: [(member: Core.Member, places: [String])]) -> ClaimedPlaces.Meeting? {
+    let theirs = claims
+    for place in members.filter({ $0.member.file != nil }).flatMap(\.places) {
+      guard let claim = theirs.claim(below: place) else { continue }
+      return ClaimedPlaces.Meeting(own: ClaimedPlaces.Claim(owner: database.name, path: place), other: claim)
+    }
+    return nil
+  }
+
+  /// What stands of such a database is the only copy of what was not pushed yet: it is moved aside for nobody. Where nothing
+  /// is replaced, a folder that stands is in the way by itself.
+  /// - Parameter isLeaving: something of the version belongs to one of them.
+  private func disturbance(
+    in tops: [String], isLeaving: Bool, _ mode: Restore.Mode
+  ) -> ClaimedPlaces.Meeting? {
+    for top in tops where mode != .new || isLeaving && CompanionsPlace.stands(top) {
+      for one in nested {
+        let place = one.claims.first { place in
+          MemberPath.isAbove(top, place) && (mode == .new || CompanionsPlace.stands(place))
+        }
+        guard let place else { continue }
+        return ClaimedPlaces.Meeting(
+          own: ClaimedPlaces.Claim(owner: database.name, path: top),
+          other: ClaimedPlaces.Claim(owner: one.name, path: place))
+      }
+    }
+    return nil
+  }
+}
