@@ -31,16 +31,44 @@ import Testing
 
   @Test func `databases that would be restored into one another are remarked`() async throws {
     let program = try Program()
-    for (companion, isRemarked) in [("data", true), ("other", false)] {
+    func folder(_ path: String, without pattern: String) -> String {
+      #"{"path": "\#(path)", "exclude": ["\#(pattern)"]}"#
+    }
+    for (companion, isRemarked) in [
+      (#""data""#, true), (#""other""#, false), (#""data/inner.db""#, true),
+      (folder("data", without: "inner.db*"), false), (folder("data", without: "inner.db"), true),
+      (folder("data", without: "other"), true),
+    ] {
       try program.write(
         #"{"stateFolder": "/s", "targets": {"t": {"url": "s3://bucket/p?style=path"}}, "databases": {"#
-          + #""vault": {"path": "/srv/vault.db", "companions": ["\#(companion)"]}, "#
+          + #""vault": {"path": "/srv/vault.db", "companions": [\#(companion)]}, "#
           + #""inner": {"path": "/srv/data/inner.db"}}}"#, to: "c.json")
       let ending = try await program.start(Program.path, ["--config", "c.json", "config", "check"])
       #expect(ending.status == 0, "\(ending.error)")
       let isTold = ending.error.contains("/srv/data/inner.db") && ending.error.contains("restore --all")
       #expect(isTold == isRemarked, "\(ending.error)")
+      #expect(!ending.error.contains("one of the two"), "\(ending.error)")
     }
+  }
+
+  @Test func `what becomes of databases is remarked by where they and their companions come to lie`() async throws {
+    let program = try Program()
+    func remarks(_ vault: String, _ other: String) async throws -> String {
+      try program.write(
+        #"{"stateFolder": "/s", "targets": {"t": {"url": "s3://bucket/p?style=path"}}, "databases": {"#
+          + #""vault": {"path": "/srv/vault.db", "companions": [\#(vault)]}, "other": \#(other)}}"#, to: "c.json")
+      let ending = try await program.start(Program.path, ["--config", "c.json", "config", "check"])
+      #expect(ending.status == 0, "\(ending.error)")
+      return ending.error
+    }
+    let twice = try await remarks(#""/etc/a/keys""#, #"{"path": "/srv/other.db", "companions": ["/etc/b/keys"]}"#)
+    #expect(twice.contains("have one place, /srv/keys") && twice.contains("one of the two only"), "\(twice)")
+    // A folder that is left out has all that is in it left out.
+    let inner = #"{"path": "/srv/data/in/inner.db"}"#
+    let outside = try await remarks(#"{"path": "data", "exclude": ["in"]}"#, inner)
+    #expect(!outside.contains("restore --all"), "\(outside)")
+    let inside = try await remarks(#"{"path": "data", "exclude": ["on"]}"#, inner)
+    #expect(inside.contains("restore --all") && inside.contains("exclude"), "\(inside)")
   }
 
   @Test func `what holds of an S3 target is shown, whatever says it, and no secret`() async throws {

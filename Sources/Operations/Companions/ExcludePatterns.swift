@@ -25,6 +25,11 @@ struct ExcludePatterns: Sendable {
     return patterns.contains { Self.match($0[...], names[...]) }
   }
 
+  /// Whether it, or a folder that leads to it, is left out.
+  func excludesOnWay(_ path: ArraySlice<String>) -> Bool {
+    path.indices.contains { excludes(path[...$0]) }
+  }
+
   static func isMistaken(_ pattern: String) -> Bool {
     pattern.utf8.first == nil || pattern.utf8.first == UInt8(ascii: "/")
       || MemberPath.components(pattern).contains { $0 == ".." || $0 == "." }

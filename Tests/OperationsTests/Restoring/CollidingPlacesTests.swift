@@ -256,6 +256,16 @@ import Testing
     #expect(try home.text("inner") == "old")
   }
 
+  @Test func `that nothing comes in the place of a database that is moved aside is told`() async throws {
+    let home = try await nested("vault", excluding: ["inner.db*"])
+    let path = try #require(home.paths["vault"])
+    var request = Restore.Request(place: .home(path), mode: .replace)
+    request.configured = home.paths
+    let restore = Restore(Pull(home.road.world))
+    _ = try await restore.preview(.latest(database: "vault"), from: home.road.target, request)
+    #expect(home.told("'inner' lies in what is moved aside") == 1 && home.told("nothing comes in its place") == 1)
+  }
+
   /// - Returns: the bytes of `app`, and of `mail`, which has a companion of 100 bytes.
   private func twoOfThem(_ home: inout Home) async throws -> (app: Int, mail: Int) {
     try writeFile("\(home.folder)/keys", [UInt8](repeating: 1, count: 100))
