@@ -396,6 +396,32 @@ import Testing
     #expect(asides.count == 1 && asides.allSatisfy(all.error.contains), "\(all.error)")
   }
 
+  @Test func `a database that is left out for another one fails by itself, and is part of a run`() async throws {
+    let home = try Home()
+    try FileManager.default.createDirectory(atPath: home.program.file("data"), withIntermediateDirectories: true)
+    try SQLite.run("CREATE TABLE t(a)", on: home.program.file("data/inner.db"))
+    func configure(_ inner: String) throws {
+      try home.program.write(
+        """
+        {"host": "web-1", "stateFolder": "\(home.program.file("state"))",
+         "targets": {"disk": {"url": "\(home.target)", "keyFile": "\(home.program.file("key"))"},
+                     "cloud": {"url": "file://\(home.program.file("cloud"))", "keyFile": "\(home.program.file("key"))"}},
+         "databases": {"app": {"path": "\(home.program.file("app.db"))", "companions": ["data"], "targets": ["disk"]},
+                       "inner": {"path": "\(home.program.file("data/inner.db"))", "targets": ["\(inner)"]}}}
+        """, to: "config.json")
+    }
+    try configure("cloud")
+    try await home.must("--target", "disk", "init")
+    try await home.must("push", "app")
+    let alone = try await home("--target", "disk", "restore", "--all", "--replace")
+    #expect(alone.status == 2 && alone.error.contains("'app' is left out"), "\(alone.error)")
+    try configure("disk")
+    try await home.must("push", "inner")
+    let part = try await home("--target", "disk", "restore", "--all", "--replace")
+    #expect(part.status == 3 && part.output.contains("FAILED (placesCollide)"), "\(part.output)\(part.error)")
+    #expect(part.error.contains("'app' is left out") && part.error.contains("--no-companions"), "\(part.error)")
+  }
+
   @Test(arguments: ["> /dev/full", ">&-", "| true"])
   func `a stream that nobody takes is no fault of a file`(place: String) async throws {
     let home = try Home()
