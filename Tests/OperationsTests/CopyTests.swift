@@ -327,14 +327,169 @@ import Testing
     #expect(again.forgotten.map(\.id) == originals.prefix(9).map(\.id) && store.content == before)
     let said = road.notices.said.withLock { $0 }.filter { $0.contains("9 versions were forgotten there") }
     #expect(said.count == 1 && said[0].contains("--versions"))
-    // Also by a machine that remembers nothing.
-    let scratch = try Scratch()
-    let elsewhere = try await CopyVersions(road.withoutState(scratch))
-      .run(CopyVersions.Request(), from: road.target, to: other)
-    #expect(elsewhere.forgotten.count == 9 && store.content == before)
-    let named = try await copy(road, to: other) { $0.choice = .versions([.id(prefix: originals[3].id)]) }
-    #expect(named.failures.isEmpty && named.copied.map(\.wasThere) == [false] && named.forgotten.isEmpty)
+    // The first of them are named.
+    let named = originals.map { said[0].contains($0.id.prefix(12)) }
+    #expect(named == [Bool](repeating: true, count: 8) + [false, false] && said[0].contains(" and 1 more;"))
+    if !prunes {
+      // As long as they stand, also by a machine that remembers nothing.
+      let scratch = try Scratch()
+      let elsewhere = try await CopyVersions(road.withoutState(scratch))
+        .run(CopyVersions.Request(), from: road.target, to: other)
+      #expect(elsewhere.forgotten.count == 9 && store.content == before)
+    }
+    let meant = try await copy(road, to: other) { $0.choice = .versions([.id(prefix: originals[3].id)]) }
+    #expect(meant.failures.isEmpty && meant.copied.map(\.wasThere) == [false] && meant.forgotten.isEmpty)
     #expect(try await ListVersions(road.world).run(at: other).versions.count == 2)
+    let last = try await copy(road, to: other)
+    #expect(last.copied.map(\.origin.id) == [originals[3].id, originals[9].id] && last.forgotten.count == 8)
+    #expect(last.copied.allSatisfy(\.wasThere))
+  }
+
+  /// It costs a second copy, once.
+  @Test(arguments: ["the state folder is lost", "the file is spoilt", "something is in its way"])
+  func `where nothing is remembered, what a prune took is copied again, and nothing is lost`(
+    mishap: String
+  ) async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 10)
+    let (other, _) = try await repository(road, "other", key: 9)
+    #expect(try await copy(road, to: other).copied.count == 10)
+    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: true)
+    let lookup = try await VersionLookup(at: other, road.world)
+    let chain = try #require(try await lookup.histories().first).chain
+    let memory = "\(lookup.state.path)/\(chain.hex)/copies"
+    switch mishap {
+    case "the state folder is lost": try removeFile(road.world.stateFolder)
+    case "something is in its way":
+      try removeFile(memory)
+      try StateFiles.makeFolder(memory)
+    default:
+      // Each at the place behind its own, which was forgotten, too.
+      let lines = String(decoding: try fileBytes(memory), as: UTF8.self).split(separator: "\n")
+      #expect(lines.count == 10)
+      let spoilt = lines.map { line in
+        let words = line.split(separator: " ", maxSplits: 1)
+        return "\((Int(words[0]) ?? 0) + 1) \(words[1])\n"
+      }
+      try writeFile(memory, Array(spoilt.joined().utf8))
+    }
+    let again = try await copy(road, to: other)
+    #expect(again.failures.isEmpty && again.forgotten.isEmpty)
+    #expect(again.copied.map(\.wasThere) == [Bool](repeating: false, count: 9) + [true])
+    let there = try await ListVersions(road.world).run(at: other)
+    #expect(there.problems.isEmpty && Set(there.versions.map(\.sha256)) == Set(originals.map(\.sha256)))
+    let said = road.notices.said.withLock { $0 }.filter { $0.contains("cannot remember which copies") }
+    #expect(said.count == (mishap == "something is in its way" ? 1 : 0))
+    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: true)
+    let last = try await copy(road, to: other)
+    #expect(last.copied.map(\.wasThere) == [true, true] && last.forgotten.count == 8)
+  }
+
+  /// A host pushed to one target for years, and to both since, by the same rules.
+  @Test func `what was never there is copied, however much was forgotten there`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 100))
+    let (other, _) = try await repository(road, "other", key: 9)
+    for number in 1...12 {
+      try SQLite.run("update t set body = randomblob(900) where id = \(number)", on: database.path)
+      let targets = number <= 4 ? [road.target] : [road.target, other]
+      var request = Push.Request(database: database, targets: targets)
+      request.tags = number <= 4 ? ["monthly"] : []
+      #expect(try await Push(road.world).run(request).pushed.count == targets.count)
+    }
+    for target in [road.target, other] {
+      try await forget(road, keeping: RetentionRules(last: 2, tags: ["monthly"]), at: target, prunes: true)
+    }
+    let outcome = try await copy(road, to: other)
+    #expect(outcome.failures.isEmpty && outcome.forgotten.isEmpty)
+    #expect(outcome.copied.map(\.wasThere) == [false, false, false, false, true, true])
+  }
+
+  @Test func `what was not copied yet is copied once, and each chain there keeps to its rules`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 12)
+    let (other, _) = try await repository(road, "other", key: 9)
+    let chosen = (originals[..<5] + originals[9...]).map { VersionSelector.id(prefix: $0.id) }
+    let first = try await copy(road, to: other) { $0.choice = .versions(chosen) }
+    #expect(first.failures.isEmpty && first.copied.count == 8)
+    _ = try await AnnotateVersions(road.world).run(.pin, of: .id(prefix: first.copied[4].version.id), at: other)
+    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: true)
+    let rest = try await copy(road, to: other)
+    let ids = originals.map(\.id)
+    #expect(rest.failures.isEmpty && rest.forgotten.map(\.id) == Array(ids[..<4] + ids[9..<11]))
+    #expect(rest.copied.map(\.origin.id) == Array(ids[4..<9] + ids[11...]))
+    #expect(rest.copied.map(\.wasThere) == [true, false, false, false, false, true])
+    for _ in 0..<2 {
+      try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: true)
+      let again = try await copy(road, to: other)
+      #expect(again.failures.isEmpty && again.copied.map(\.wasThere) == [true, true, true])
+      #expect(again.forgotten.count == 9)
+    }
+    #expect(try await VersionLookup(at: other, road.world).histories().count == 2)
+  }
+
+  /// No rule let go of it.
+  @Test func `what the target lost is copied again, though it was forgotten at another place there`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 5)
+    let (other, store) = try await repository(road, "other", key: 9)
+    #expect(try await copy(road, to: other).copied.count == 5)
+    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: true)
+    let three = originals.prefix(3).map { VersionSelector.id(prefix: $0.id) }
+    let named = try await copy(road, to: other) { $0.choice = .versions(three) }
+    #expect(named.failures.isEmpty && named.copied.map(\.wasThere) == [false, false, false])
+    for one in named.copied.prefix(2) {
+      let lost = try await VersionLookup(at: other, road.world).find(.id(prefix: one.version.id)).facts
+      store.content[lost.name.objectName] = nil
+    }
+    let again = try await copy(road, to: other)
+    #expect(again.failures.isEmpty && again.forgotten.map(\.id) == [originals[3].id])
+    #expect(again.copied.map(\.wasThere) == [false, false, true, true])
+
+    // What becomes of the new copy decides from now on.
+    let wish = ForgetVersions.Request(.versions([.id(prefix: again.copied[0].version.id)]))
+    let plan = try await ForgetVersions(road.world).plan(wish, at: other)
+    for chain in plan.chains { try await ForgetVersions(road.world).carryOut(chain, of: plan) }
+    var request = PruneRepository.Request()
+    (request.runs, request.minAge) = (.one, 0)
+    _ = try await PruneRepository(road.world).run(request, at: other)
+    let last = try await copy(road, to: other)
+    #expect(last.failures.isEmpty && last.forgotten.map(\.id) == [originals[0].id, originals[3].id])
+    #expect(last.copied.map(\.wasThere) == [true, true, true])
+  }
+
+  /// A tombstone is a tombstone.
+  @Test func `what was given up there passes for forgotten, and can be named`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 4)
+    let (other, store) = try await repository(road, "other", key: 9)
+    let copies = try await copy(road, to: other).copied.map(\.version)
+    let lost = try await VersionLookup(at: other, road.world).find(.id(prefix: copies[1].id)).facts
+    store.content[lost.name.objectName] = nil
+    let givenUp = try await ForgetLost(road.world).run(ForgetLost.Request(), at: other)
+    #expect(givenUp.chains.map(\.lost) == [[2...2]])
+    let again = try await copy(road, to: other)
+    #expect(again.forgotten.map(\.id) == [originals[1].id] && again.copied.allSatisfy(\.wasThere))
+    let named = try await copy(road, to: other) { $0.choice = .versions([.id(prefix: originals[1].id)]) }
+    #expect(named.failures.isEmpty && named.copied.map(\.wasThere) == [false])
+  }
+
+  @Test func `a copy that was cut remembers what it has copied until then`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 3)
+    let (other, store) = try await repository(road, "other", key: 9)
+    let hooked = HookedStore(
+      store,
+      beforePut: { name async throws(StoreError) in
+        guard name.text.hasPrefix("versions/"), name.text.contains("/000000000003-") else { return }
+        throw StoreError(.cancelled, "interrupted")
+      })
+    let cut = try await copy(road, to: TargetAccess(name: "other", store: hooked, unlock: other.unlock))
+    #expect(cut.interruption?.kind == .cancelled && cut.copied.count == 2)
+    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: true)
+    let again = try await copy(road, to: other)
+    #expect(again.failures.isEmpty && again.forgotten.map(\.id) == [originals[0].id])
+    #expect(again.copied.map(\.wasThere) == [true, false])
   }
 
   /// Night after night rules there are tighter than those at the origin.
@@ -355,26 +510,9 @@ import Testing
     #expect(try await ListVersions(road.world).run(at: road.target).versions.count == 7)
   }
 
-  /// A tombstone says how many places are empty, and not of what.
-  @Test func `what was never copied is not taken for forgotten`() async throws {
-    let road = try await Road()
-    let originals = try await history(road, versions: 10)
-    let (other, _) = try await repository(road, "other", key: 9)
-    let few = [originals[0], originals[9]].map { VersionSelector.id(prefix: $0.id) }
-    #expect(try await copy(road, to: other) { $0.choice = .versions(few) }.failures.isEmpty)
-    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: true)
-    let rest = try await copy(road, to: other)
-    #expect(rest.failures.isEmpty && rest.forgotten.isEmpty)
-    #expect(rest.copied.map(\.wasThere) == [Bool](repeating: false, count: 9) + [true])
-    // Now all of it was there.
-    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: true)
-    let again = try await copy(road, to: other)
-    #expect(again.failures.isEmpty && again.copied.map(\.wasThere) == [true, true])
-    #expect(again.forgotten.map(\.id) == originals.prefix(8).map(\.id))
-  }
-
   /// No rule has let go of what it was.
-  @Test func `what was damaged there before it was forgotten is copied again`() async throws {
+  @Test(arguments: [false, true])
+  func `what was damaged there before it was forgotten is copied again, pruned or not`(prunes: Bool) async throws {
     let road = try await Road()
     let originals = try await history(road, versions: 3)
     let (other, _) = try await repository(road, "other", key: 9)
@@ -383,10 +521,66 @@ import Testing
     let found = try await lookup.find(.id(prefix: copies[1].id))
     try await lookup.repository.annotate(
       found.facts, [.init(.foundDamaged, "a pack is damaged")], now: road.world.now())
-    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: false)
+    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: prunes)
     let again = try await copy(road, to: other)
     #expect(again.failures.isEmpty && again.forgotten.map(\.id) == [originals[0].id])
     #expect(again.copied.map(\.origin.id) == originals.dropFirst().map(\.id))
+    #expect(again.copied.map(\.wasThere) == [false, true])
+  }
+
+  @Test func `what stands there damaged is copied again, though its second copy was forgotten`() async throws {
+    let road = try await Road()
+    _ = try await history(road, versions: 4)
+    let (other, _) = try await repository(road, "other", key: 9)
+    let copies = try await copy(road, to: other).copied.map(\.version)
+    let lookup = try await VersionLookup(at: other, road.world)
+    for version in copies[1...2] {
+      let found = try await lookup.find(.id(prefix: version.id))
+      try await lookup.repository.annotate(
+        found.facts, [.init(.foundDamaged, "a pack is damaged")], now: road.world.now())
+    }
+    let second = try await copy(road, to: other)
+    #expect(second.failures.isEmpty && second.copied.map(\.wasThere) == [true, false, false, true])
+    let wish = ForgetVersions.Request(.versions([.id(prefix: second.copied[1].version.id)]))
+    let plan = try await ForgetVersions(road.world).plan(wish, at: other)
+    for chain in plan.chains { try await ForgetVersions(road.world).carryOut(chain, of: plan) }
+    var request = PruneRepository.Request()
+    (request.runs, request.minAge) = (.one, 0)
+    #expect(try await PruneRepository(road.world).run(request, at: other).problems.isEmpty)
+    let again = try await copy(road, to: other)
+    #expect(again.failures.isEmpty && again.forgotten.isEmpty)
+    #expect(again.copied.map(\.wasThere) == [true, false, true, true])
+  }
+
+  /// Nor does a rule let go of what was not there to be kept.
+  @Test func `what was not whole when it was seen last is copied again, though it was forgotten since`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 200))
+    for round in 0..<3 {
+      if round > 0 { try SQLite.run("update t set body = randomblob(900)", on: database.path) }
+      #expect(try await road.push(database).failures.isEmpty)
+    }
+    let originals = try await ListVersions(road.world).run(at: road.target).versions
+    let (other, store) = try await repository(road, "other", key: 9)
+    // Without deltas, so that each has a pack that no other needs.
+    let copies = try await copy(road, to: other) { $0.compressionLevels["app"] = 0 }.copied.map(\.version)
+    let lookup = try await VersionLookup(at: other, road.world)
+    func packs(_ index: Int) async throws -> Set<ObjectName> {
+      let facts = try await lookup.find(.id(prefix: copies[index].id)).facts
+      let packs = try #require(try await lookup.repository.packs(of: facts, state: nil))
+      return Set(packs.map { Layout.pack($0.name, of: facts.chain) })
+    }
+    let lost = try await packs(1).subtracting(packs(0)).subtracting(packs(2))
+    #expect(!lost.isEmpty)
+    for pack in lost { store.content[pack] = nil }
+    // A copy that finds it so, and can store nothing.
+    var full = other
+    full.store = HookedStore(
+      store, beforePut: { _ async throws(StoreError) in throw StoreError(.full, "there is no room") })
+    #expect(try await !copy(road, to: full).failures.isEmpty)
+    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: true)
+    let again = try await copy(road, to: other)
+    #expect(again.failures.isEmpty && again.forgotten.map(\.id) == [originals[0].id])
     #expect(again.copied.map(\.wasThere) == [false, true])
   }
 

@@ -74,7 +74,7 @@ struct CopiedVersion {
     if let snapshot { bases?.keep(snapshot, plan, result) }
     // Nothing can have been said of one that was not there before.
     let words: Annotations? = result.unchanged ? nil : Annotations.none
-    destination.note(result.manifest.facts, words: words)
+    destination.add(result.manifest.facts, words: words)
     guard let copy = VersionSummary(result.manifest.facts, target: destination.name, words: words) else {
       throw RepositoryError(.damaged, "the manifest just written is no version")
     }

@@ -20,9 +20,8 @@ final class CopyDestination {
   private var copies: [String: VersionFacts] = [:]
   /// Copies that are known to be no sound databases.
   private var unsound: Set<Digest> = []
-  /// Whose manifests stand, whatever became of the versions.
-  private var standing: Set<CopyIdentity> = []
-  private var forgotten = ForgottenCopies()
+  private var forgotten: ForgottenCopies
+  private var hasToldOblivion = false
 
   /// - Throws: `.usage` when it is the repository that is copied from.
   init(_ target: TargetAccess, _ world: World, not origin: Repository, for plan: CopyPlan) async throws {
@@ -37,6 +36,7 @@ final class CopyDestination {
     name = target.name
     self.world = world
     lanes = CopyLanes(repository.keys.keyring)
+    forgotten = ForgottenCopies(in: state)
     let known = plan.chains.flatMap { chain in
       chain.history.versions.compactMap { facts in facts.version.map { (CopyIdentity($0), CopyLanes.Origin(facts)) } }
     }
@@ -45,9 +45,8 @@ final class CopyDestination {
     let databases = plan.databases
     let histories = try await lookup.histories { databases.contains(ChainOwner($0)) }
     for history in histories { try await note(history, wanted, plan, lookup) }
-    let counting = plan.chains.flatMap { chain in chain.history.versions.filter { !chain.history.isForgotten($0) } }
-    let atOrigin = Set(counting.compactMap { $0.version.map(CopyIdentity.init) })
-    forgotten.judge(origins.filter { atOrigin.contains($0.key) && !standing.contains($0.key) })
+    forgotten.judge()
+    remember()
   }
 
   /// Takes note of what a chain holds. Every version says what may come after it; only one that can be restored, and is
@@ -59,9 +58,8 @@ final class CopyDestination {
       facts.version.map { plan.databases.contains(ChainOwner($0)) } ?? false
     }
     guard let newest = versions.last else { return }
-    standing.formUnion(versions.compactMap { $0.version.map(CopyIdentity.init) })
-    forgotten.addGaps(of: history, origins)
     let annotations = try await lookup.annotations(of: history)
+    forgotten.look(at: history, versions, annotations)
     let completeness = try await Completeness(repository, chain: history.chain, state: state, atTarget: false)
     let asked = versions.filter { facts in
       facts.digest == newest.digest || facts.version.map { wanted.contains(CopyIdentity($0)) } ?? false
@@ -74,6 +72,7 @@ final class CopyDestination {
       // was found damaged, as `latest` is to be the copy that makes up for it.
       if facts.digest == newest.digest, finding != .whole || annotations.isSpoilt(facts) {
         known.insert(facts.id)
+        forgotten.seeUnsound(facts)
         continue
       }
       follow(facts)
@@ -81,12 +80,14 @@ final class CopyDestination {
       if history.isForgotten(facts) {
         // Of one that was damaged, or lost packs that no prune took, a copy makes up: no rule let go of what it was.
         let isLost = try await isLost(facts, finding, in: history, completeness)
-        if let version = facts.version, !isLost, !annotations.isSpoilt(facts) {
-          forgotten.insert(CopyIdentity(version))
-        }
+        let isSound = !isLost && !annotations.isSpoilt(facts)
+        if isSound { forgotten.seeForgotten(facts) } else { forgotten.seeUnsound(facts) }
         continue
       }
-      guard finding != .incomplete, !annotations.isSpoilt(facts) else { continue }
+      guard finding != .incomplete, !annotations.isSpoilt(facts) else {
+        forgotten.seeUnsound(facts)
+        continue
+      }
       note(facts, words: annotations)
       if annotations.damage(of: facts) != nil { unsound.insert(facts.id) }
     }
@@ -121,12 +122,27 @@ final class CopyDestination {
       "\(name): version \(copy.id.prefix(12)) is noted as found damaged, as its origin is: \(damage)")
   }
 
+  /// A copy has come to be there. It is remembered at once: a run that is cut later has seen it all the same.
   /// - Parameter words: what was said of it since it was pushed; `nil` where that was not read.
-  func note(_ facts: VersionFacts, words: Annotations?) {
+  func add(_ facts: VersionFacts, words: Annotations?) {
+    note(facts, words: words)
+    remember()
+  }
+
+  private func note(_ facts: VersionFacts, words: Annotations?) {
     guard let version = facts.version else { return }
     there[CopyIdentity(version)] = VersionSummary(facts, target: name, words: words)
     copies[facts.id.hex] = facts
     follow(facts)
+    forgotten.see(facts)
+  }
+
+  private func remember() {
+    guard !forgotten.write(), !hasToldOblivion else { return }
+    hasToldOblivion = true
+    world.reporter.notice(
+      "\(name): this machine cannot remember which copies it has seen there: \(state.path) cannot be written; what is forgotten there and pruned would be copied once more"
+    )
   }
 
   /// Takes note of a version that has come to be there since.
@@ -172,6 +188,10 @@ extension Annotations {
   /// It was found damaged, and a copy of its content would make up for it. Where it was restored to the byte, and is no sound
   /// database, none would.
   fileprivate func isSpoilt(_ version: VersionFacts) -> Bool {
+    isSpoilt(Subject(sequence: version.sequence, id: version.id))
+  }
+
+  func isSpoilt(_ version: Subject) -> Bool {
     damage(of: version).map { !DrillProof.isOfImage($0) } ?? false
   }
 }

@@ -51,6 +51,8 @@ package struct CopyVersions: Sendable {
   }
 
   package var world: World
+  /// So many versions that are passed over are named.
+  private static let mostNamed = 8
 
   package init(_ world: World) { self.world = world }
 
@@ -90,12 +92,11 @@ package struct CopyVersions: Sendable {
   private func tell(_ forgotten: [VersionSummary], of destination: CopyDestination) {
     guard !forgotten.isEmpty else { return }
     let count = forgotten.count
-    let what =
-      count == 1
-      ? "1 version was forgotten there, as it or a tombstone says, and is not copied again"
-      : "\(count) versions were forgotten there, as they or tombstones say, and are not copied again"
+    let what = count == 1 ? "1 version was forgotten there and is" : "\(count) versions were forgotten there and are"
+    let ids = forgotten.prefix(Self.mostNamed).map { String($0.id.prefix(12)) }.joined(separator: ", ")
+    let more = count > Self.mostNamed ? " and \(count - Self.mostNamed) more" : ""
     world.reporter.notice(
-      "\(destination.name): \(what); --versions copies what it names all the same, and `sealift unforget` there takes back what no prune has taken"
+      "\(destination.name): \(what) not copied again: \(ids)\(more); --versions copies what it names all the same, and `sealift unforget` there takes back what no prune has taken"
     )
   }
 

@@ -4,63 +4,87 @@ import Sealing
 /// Versions that were at the other repository and were forgotten there. The next copy does not bring them back, or no rule
 /// would ever take hold there.
 ///
-/// As long as a manifest stands it says so itself. What a prune has taken left a tombstone, which says how many places are
-/// empty, and not of what: between two copies that stand, what comes between them at the origin is taken for what stood
-/// there. Where that is more than there are places, some of it was never copied, and then none of it is taken for forgotten.
+/// As long as a manifest stands it says so itself. What a prune has taken left a tombstone, which tells the place and not
+/// what stood there: that this machine remembers, of what it saw there when it copied (`SeenCopies`). What nothing is
+/// remembered of was never there, for all that is known, and is copied.
 struct ForgottenCopies {
-  /// Places that a prune has emptied, between copies of one chain of the origin.
-  private struct Gap {
+  /// Where a copy was seen, and does not stand any more.
+  private struct Place {
     let chain: ChainID
-    /// Where the copies before and behind it stand at the origin.
-    let before: UInt64
-    let behind: UInt64
-    /// So many versions stood here, at most.
-    let places: UInt64
-
-    func mayHaveHeld(_ origin: CopyLanes.Origin) -> Bool {
-      origin.chain == chain && before < origin.sequence && origin.sequence < behind
-    }
+    let sequence: UInt64
+    /// It was forgotten, and had not been found damaged: it is gone because a rule let go of it.
+    let isLetGo: Bool
   }
 
-  private var versions: Set<CopyIdentity> = []
-  private var gaps: [Gap] = []
+  private let state: StateFolder
+  /// Whose manifests stand, whatever became of the versions.
+  private var standing: Set<CopyIdentity> = []
+  /// Of those, what was forgotten.
+  private var forgotten: Set<CopyIdentity> = []
+  private var memories: [ChainID: SeenCopies] = [:]
+  /// By what they were copies of.
+  private var gone: [Digest: [Place]] = [:]
+  /// What a prune has taken, and nothing else.
+  private var letGo: Set<Digest> = []
 
-  func contains(_ version: CopyIdentity) -> Bool { versions.contains(version) }
+  init(in state: StateFolder) { self.state = state }
 
-  /// Of one whose manifest stands.
-  mutating func insert(_ version: CopyIdentity) { versions.insert(version) }
+  func contains(_ version: CopyIdentity) -> Bool {
+    if forgotten.contains(version) { return true }
+    return !standing.contains(version) && letGo.contains(version.digest)
+  }
 
-  /// Takes note of what a prune has taken from a chain.
-  /// - Parameter origins: where versions stand at their origin.
-  mutating func addGaps(of history: ChainHistory, _ origins: [CopyIdentity: CopyLanes.Origin]) {
-    let standing = history.versions.map { facts in
-      (place: facts.sequence, origin: facts.version.flatMap { origins[CopyIdentity($0)] })
+  // MARK: looking
+
+  /// Takes note of a chain.
+  /// - Parameter versions: that stand in it.
+  mutating func look(at history: ChainHistory, _ versions: [VersionFacts], _ annotations: Annotations) {
+    standing.formUnion(versions.compactMap { $0.version.map(CopyIdentity.init) })
+    let memory = SeenCopies(of: history.chain, in: state)
+    let ids = Set(versions.map(\.id))
+    for copy in memory.all where !ids.contains(copy.id) {
+      let isForgotten = history.forgotten.contains(copy.id, at: copy.sequence)
+      let isSpoilt = annotations.isSpoilt(Annotations.Subject(sequence: copy.sequence, id: copy.id))
+      let place = Place(chain: history.chain, sequence: copy.sequence, isLetGo: isForgotten && !isSpoilt)
+      gone[copy.identity, default: []].append(place)
     }
-    for chain in Set(standing.compactMap { $0.origin?.chain }) {
-      var (before, last, places): (UInt64, UInt64, UInt64) = (0, 0, 0)
-      for (place, origin) in standing {
-        places += Self.emptied(from: last, to: place, of: history)
-        last = place
-        // What is no copy of that chain, or one that came out of order, bounds nothing.
-        guard let origin, origin.chain == chain, origin.sequence > before else { continue }
-        if places > 0 { gaps.append(Gap(chain: chain, before: before, behind: origin.sequence, places: places)) }
-        (before, places) = (origin.sequence, 0)
+    memories[history.chain] = memory
+  }
+
+  /// A version stands there, whole and sound, also if it was forgotten.
+  mutating func see(_ facts: VersionFacts) {
+    guard let version = facts.version else { return }
+    let copy = SeenCopies.Copy(sequence: facts.sequence, id: facts.id, identity: CopyIdentity(version).digest)
+    // A chain that the copy has just begun was not looked at.
+    if memories[facts.chain] == nil { memories[facts.chain] = SeenCopies(of: facts.chain, in: state) }
+    memories[facts.chain]?.see(copy)
+  }
+
+  /// Such a version was forgotten.
+  mutating func seeForgotten(_ facts: VersionFacts) {
+    see(facts)
+    if let version = facts.version { forgotten.insert(CopyIdentity(version)) }
+  }
+
+  /// A version stands there that is not whole, or damaged: whatever becomes of it, no rule lets go of a sound one.
+  mutating func seeUnsound(_ facts: VersionFacts) { memories[facts.chain]?.drop(facts.sequence) }
+
+  /// When every chain was looked at. Of what was seen at several places, a rule has let go where none of them was lost; of
+  /// what was lost nothing is remembered any more: what becomes of the next copy decides.
+  mutating func judge() {
+    for (version, places) in gone {
+      if places.allSatisfy(\.isLetGo) {
+        letGo.insert(version)
+      } else {
+        for place in places { memories[place.chain]?.drop(place.sequence) }
       }
     }
   }
 
-  /// Places between two manifests, if tombstones cover all of them.
-  private static func emptied(from last: UInt64, to place: UInt64, of history: ChainHistory) -> UInt64 {
-    guard place > last, place - last > 1 else { return 0 }
-    let isExplained = history.forgotten.firstUnexplained(in: last + 1..<place, besides: []) == nil
-    return isExplained ? place - last - 1 : 0
-  }
-
-  /// - Parameter absent: what is at the origin, and of which no manifest stands here.
-  mutating func judge(_ absent: [CopyIdentity: CopyLanes.Origin]) {
-    for gap in gaps {
-      let held = absent.filter { gap.mayHaveHeld($0.value) }.keys
-      if UInt64(held.count) <= gap.places { versions.formUnion(held) }
-    }
+  /// - Returns: false where it cannot be remembered.
+  mutating func write() -> Bool {
+    var isWritten = true
+    for chain in Array(memories.keys) where memories[chain]?.write() == false { isWritten = false }
+    return isWritten
   }
 }

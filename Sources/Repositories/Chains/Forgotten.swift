@@ -97,6 +97,9 @@ package struct Forgotten: Sendable {
 
   package func contains(_ version: VersionFacts) -> Bool { covers(version.sequence, version.id) }
 
+  /// The same of a version that need not be there.
+  package func contains(_ id: Digest, at sequence: UInt64) -> Bool { covers(sequence, id) }
+
   /// Whatever version stood at this place was forgotten, also one whose manifest cannot be read: none that the tombstone
   /// covers was taken back.
   func isGivenUp(_ sequence: UInt64) -> Bool { firm.covers(sequence) }

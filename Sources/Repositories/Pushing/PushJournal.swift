@@ -28,7 +28,7 @@ package final class PushJournal: Sendable {
   package func add(_ entry: PackEntry) throws(RepositoryError) {
     let line = Hex.encode(entry.encode())
     try writing.withLock { (_: inout Void) throws(RepositoryError) in
-      try StateFiles.append(line: line, to: path)
+      try StateFiles.append(lines: [line], to: path)
     }
   }
 

@@ -4,10 +4,10 @@ import Glibc
 extension StateFiles {
   private static let newline = UInt8(ascii: "\n")
 
-  /// Adds a line; durable when it returns. One writer at a time.
+  /// Adds lines; durable when it returns. One writer at a time.
   ///
   /// What a dead writer, or a full disk, left of the line before gets an end first: it spoils no other.
-  static func append(line: String, to path: String) throws(RepositoryError) {
+  static func append(lines: [String], to path: String) throws(RepositoryError) {
     let descriptor = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw failure("cannot write \(path)", errno) }
     var status = stat()
@@ -15,11 +15,12 @@ extension StateFiles {
     var problem: Int32 = 0
     if fstat(descriptor, &status) != 0 { problem = errno }
     if problem == 0, status.st_size > 0, pread(descriptor, &last, 1, status.st_size - 1) < 0 { problem = errno }
-    if problem == 0 { problem = put(last == newline ? "\(line)\n" : "\n\(line)\n", into: descriptor) }
+    let text = lines.map { "\($0)\n" }.joined()
+    if problem == 0 { problem = put(last == newline ? text : "\n\(text)", into: descriptor) }
     if problem == 0, fdatasync(descriptor) != 0 { problem = errno }
     if close(descriptor) != 0, problem == 0 { problem = errno }
     guard problem == 0 else { throw failure("cannot write \(path)", problem) }
-    // With its first line the file got its name.
+    // With its first lines the file got its name.
     if status.st_size == 0 { try synchronizeFolder(of: path) }
   }
 

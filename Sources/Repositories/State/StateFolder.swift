@@ -20,6 +20,7 @@ import Storage
 /// <state>/<repository id>/<chain id>/damaged     packs that nothing refers to any more (`DamagedPacks`)
 /// <state>/<repository id>/<chain id>/stale       packs that little of is used, to be written anew (`StalePacks`)
 /// <state>/<repository id>/<chain id>/doubted     versions that a drill could not restore (`DoubtedVersions`)
+/// <state>/<repository id>/<chain id>/copies      what `copy` saw standing there (`SeenCopies`)
 /// <state>/<repository id>/<chain id>/lock        held while a push runs, by a copy or a repair too, and while the mark is raised
 /// ```
 package struct StateFolder: Sendable {
