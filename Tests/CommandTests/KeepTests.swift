@@ -161,6 +161,7 @@ import Testing
       }
       var chains: [Chain]
       var dryRun: Bool
+      var notices: [String]
     }
     let (home, versions) = try await home(versions: 3)
     let nothing = try await home("forget", "--lost")
@@ -172,6 +173,8 @@ import Testing
     #expect(try await home("forget", "--lost", "--keep-last", "1").status == 2)
     let said = try decoded(Given.self, try await home.must("forget", "--lost", "-n", "--json"))
     #expect(said.dryRun && said.chains.map(\.database) == ["app"])
+    // Before it is too late.
+    #expect(said.notices.contains { $0.contains("`copy --versions`") })
     #expect(said.chains[0].lost.map(\.first) == [2] && said.chains[0].lost.map(\.last) == [2])
     #expect(try await home.must("forget", "--lost", "app") == "disk: app of web-1: gave up version 2\n")
     try await home.must("forget", "app", "--keep-last", "1")

@@ -27,6 +27,9 @@ struct Forget: SealiftCommand {
 
         sealift forget --lost --dry-run
         sealift forget --lost app
+
+      What was given up passes for forgotten, also to a later `sealift copy`, which does not bring it back: copy first what \
+      another target has of it, or name it with `copy --versions`.
       """)
 
   @Argument(help: ArgumentHelp("Databases, or, without rules, ids of versions.", valueName: "name|version"))
@@ -96,6 +99,7 @@ extension Forget {
       }
     }
     let outcomes = tries.done.map(\.outcome)
+    if outcomes.contains(where: { !$0.chains.isEmpty }) { session.terminal.notice(Self.hint) }
     if session.options.json {
       session.terminal.report(
         Documents.lost(outcomes, dryRun: dryRun, failures: tries.failures, notices: session.terminal.notices))
@@ -109,6 +113,9 @@ extension Forget {
       "targets", session.terminal, problems: outcomes.flatMap(\.problems),
       isAnythingDone: outcomes.contains { !$0.chains.isEmpty })
   }
+
+  private static let hint =
+    "`sealift copy` takes what is given up for forgotten: copy what another target has of it first, or name it with `copy --versions` later"
 
   static func lines(_ outcome: ForgetLost.Outcome, dryRun: Bool) -> [String] {
     outcome.chains.map { chain in
