@@ -28,7 +28,8 @@ import Testing
   private func see(_ copies: SeenCopies.Copy..., in home: Home, most: Int = 1000) throws {
     var seen = try SeenCopies(of: home.chain, in: home.state, most: most)
     for copy in copies { seen.see(copy) }
-    #expect(seen.write())
+    let isWritten = seen.write()
+    #expect(isWritten)
   }
 
   @Test func `what is new costs a line, and what was seen before nothing`() async throws {
@@ -76,7 +77,8 @@ import Testing
     #expect(try lines() == 3)
     var seen = try SeenCopies(of: home.chain, in: home.state)
     seen.drop(2)
-    #expect(seen.write())
+    let isWritten = seen.write()
+    #expect(isWritten)
     #expect(try lines() == 2)
     let all = try SeenCopies(of: home.chain, in: home.state).all.sorted { $0.sequence < $1.sequence }
     #expect(all == [copy(1), copy(3, "other")])
@@ -99,9 +101,11 @@ import Testing
     try StateFiles.makeFolder(path(home))
     var seen = try SeenCopies(of: home.chain, in: home.state)
     seen.see(copy(1))
-    #expect(!seen.write() && seen.all == [copy(1)])
+    let isWrittenInVain = seen.write()
+    #expect(!isWrittenInVain && seen.all == [copy(1)])
     try removeFile(path(home))
-    #expect(seen.write())
+    let isWritten = seen.write()
+    #expect(isWritten)
     #expect(try places(home) == [1])
   }
 }
