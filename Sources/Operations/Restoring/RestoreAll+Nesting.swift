@@ -60,6 +60,15 @@ extension RestoreAll {
     return done.contains { one in !one.alreadyThere && bringing.containsName(one.database) }
   }
 
+  /// What helps where the folder of a database is not in the version of another one that was restored before.
+  func wayToFolder(of name: String, _ choices: [Choice]) -> String? {
+    let outer = choices.first { $0.collision == nil && $0.precedes.containsName(name) }
+    return outer.map { outer in
+      "It lies in what comes with '\(outer.database.name)', whose version has no such folder: make it when that is "
+        + "restored, and run again without --replace (what stands there by then is done)."
+    }
+  }
+
   /// - Parameter left: paths of members.
   func tell(left: [String], of choice: Choice) {
     guard !left.isEmpty else { return }
@@ -102,6 +111,7 @@ extension RestoreAll.Choice {
     let met =
       choice.obstacle(among: members)
       ?? choice.disturbance(in: version.companions, isLeaving: !left.isEmpty, request.mode)
+      ?? choice.lossOfFolder(in: version.companions, of: members, request.mode)
     choice.collision = met.map { RestoreAll.collision($0, work) }
     let inside = inner.filter { $0.isInside(version.companions) }
     let folders = Set(members.filter { $0.member.content == .folder }.flatMap(\.places).map(MemberPath.key))
@@ -119,6 +129,34 @@ extension RestoreAll.Choice {
     for place in members.filter({ $0.member.file != nil }).flatMap(\.places) {
       guard let claim = theirs.claim(below: place) else { continue }
       return ClaimedPlaces.Meeting(own: ClaimedPlaces.Claim(owner: database.name, path: place), other: claim)
+    }
+    return nil
+  }
+
+  /// The folder of such a database that nothing stands of would be moved aside, and the version has none for its place.
+  private func lossOfFolder(
+    in tops: [String], of members: [(member: Core.Member, places: [String])], _ mode: Restore.Mode
+  ) -> ClaimedPlaces.Meeting? {
+    guard mode != .new else { return nil }
+    let others = members.filter { $0.member.file == nil }
+    let links = others.filter { $0.member.content != .folder }
+    func keys(_ some: [(member: Core.Member, places: [String])]) -> Set<[UInt8]> {
+      Set(some.flatMap(\.places).map(MemberPath.key))
+    }
+    let (made, leading) = (keys(others), keys(links))
+    for top in tops {
+      for one in nested {
+        let place = one.places.first { place in
+          let folder = PathSteps.folder(of: place)
+          return MemberPath.isAbove(top, folder) && CompanionsPlace.stands(folder)
+            && !made.contains(MemberPath.key(folder))
+            && !MemberPath.ancestors(of: folder).contains(where: leading.contains)
+        }
+        guard let place else { continue }
+        return ClaimedPlaces.Meeting(
+          own: ClaimedPlaces.Claim(owner: database.name, path: top),
+          other: ClaimedPlaces.Claim(owner: one.name, path: place))
+      }
     }
     return nil
   }

@@ -153,6 +153,38 @@ import Testing
     #expect(try home.text("inner") == "new")
   }
 
+  /// A tenant's folder, made after the newest version of the database that has all of them.
+  private func withLaterFolder() async throws -> Home {
+    var home = try await Home()
+    try home.makeFolder("\(home.folder)/data")
+    try await home.push("app", at: "\(home.folder)/app.db", holding: "app", ["data"])
+    try home.makeFolder("\(home.folder)/data/t9")
+    try await home.push("t9", at: "\(home.folder)/data/t9/t9.db", holding: "tenant")
+    return home
+  }
+
+  @Test func `the folder of a database that was lost is not moved aside for one that has none`() async throws {
+    let home = try await withLaterFolder()
+    try removeFile("\(home.folder)/data/t9/t9.db")
+    try writeFile("\(home.folder)/data/t9/other", [1])
+    try await home.expect("t9", without: "app", .replace)
+    #expect(try home.text("t9") == "tenant" && fileBytes("\(home.folder)/data/t9/other") == [1])
+  }
+
+  @Test func `whose folder another one does not bring is told when to make it`() async throws {
+    let home = try await withLaterFolder()
+    try home.loseAll()
+    for isRehearsal in [true, false] {
+      let outcome = try await home.restore(.replace, dryRun: isRehearsal)
+      #expect(outcome.done.map(\.database) == ["app"] && outcome.failures.map(\.error.code) == ["noFolder"])
+      #expect(outcome.failures.first?.error.hint?.contains("in what comes with 'app'") == true)
+    }
+    try home.makeFolder("\(home.folder)/data/t9")
+    let again = try await home.restore(.new)
+    #expect(again.failures.isEmpty && again.done.map(\.alreadyThere) == [true, false], "\(again.failures)")
+    #expect(try home.text("t9") == "tenant")
+  }
+
   @Test(arguments: [Restore.Mode.replace, .live])
   func `a database with versions at another target is not restored over`(mode: Restore.Mode) async throws {
     var home = try await Home()
