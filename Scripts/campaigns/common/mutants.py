@@ -2856,6 +2856,8 @@ MUTANTS = [
            "places.contains(where: CompanionsPlace.stands) else", "MUTANT || places.contains(where: CompanionsPlace.stands) else", (r"OperationsTests\.CollidingPlaces",)),
     mutant("nobody hears what is left to another database", "Operations/Restoring/RestoreAll+Nesting.swift",
            "guard !left.isEmpty else", "guard !MUTANT, !left.isEmpty else", (r"OperationsTests\.CollidingPlaces",)),
+    mutant("nobody hears what is left to companions of another database", "Operations/Restoring/RestoreAll+Nesting.swift",
+           "guard !others.isEmpty else", "guard !MUTANT, !others.isEmpty else", (r"OperationsTests\.CollidingPlaces",)),
     mutant("nobody hears what is taken back with a folder", "Operations/Restoring/RestoreAll+Nesting.swift",
            "guard done.outcome?.undo != nil,", "guard !MUTANT, done.outcome?.undo != nil,", (r"OperationsTests\.CollidingPlaces",)),
     mutant("what stands there already is left out", "Operations/Restoring/RestoreAll.swift",

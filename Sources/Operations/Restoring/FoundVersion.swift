@@ -37,14 +37,16 @@ struct FoundVersion: Sendable {
   var companions: [String] { companionMembers.map(\.path) }
 
   /// Leaves out what would come to lie in places of others.
-  /// - Returns: the paths of those members.
-  mutating func leave(to claims: ClaimedPlaces, _ request: Restore.Request, beside path: String) -> [String] {
+  /// - Returns: those members.
+  mutating func leave(
+    to claims: ClaimedPlaces, _ request: Restore.Request, beside path: String
+  ) -> [(member: Core.Member, places: [String])] {
     guard !claims.isEmpty else { return [] }
     let theirs = RestorePlaces.ofMembers(of: self, request, beside: path).filter { member in
       member.places.contains(where: claims.holds)
     }
     leftToOthers.formUnion(theirs.map { MemberPath.key($0.member.path) })
-    return theirs.map(\.member.path)
+    return theirs
   }
 
   /// - Parameter words: what was said of the version since it was pushed; `nil` where that could not be read.

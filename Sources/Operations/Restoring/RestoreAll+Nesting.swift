@@ -69,13 +69,21 @@ extension RestoreAll {
     }
   }
 
-  /// - Parameter left: paths of members.
-  func tell(left: [String], of choice: Choice) {
+  func tell(left: [(member: Core.Member, places: [String])], of choice: Choice) {
     guard !left.isEmpty else { return }
-    let names = choice.nested.map { "'\($0.name)'" }
+    let names = Self.some(choice.nested.map { "'\($0.name)'" })
+    let begin = "'\(choice.database.name)': left out of what comes with it"
+    var databases = ClaimedPlaces()
+    for one in choice.nested { databases.add(one.places, of: one.name) }
+    let files = left.filter { $0.member.content != .folder }
+    let own = files.filter { $0.places.contains(where: databases.holds) }.map(\.member.path)
+    if !own.isEmpty { pull.world.reporter.notice("\(begin), as it belongs to \(names): \(Self.some(own))") }
+    // What is excluded there, or came later, may be in this version alone.
+    let others = files.filter { !$0.places.contains(where: databases.holds) }.map(\.member.path)
+    guard !others.isEmpty else { return }
     pull.world.reporter.notice(
-      "'\(choice.database.name)': left out of what comes with it, as it belongs to \(Self.some(names)): "
-        + Self.some(left))
+      "\(begin), and left to \(names), whether a version of that has it or not: \(Self.some(others)) (--to FILE brings it, "
+        + "into FILE.companions, where '\(choice.database.name)' is restored by itself)")
   }
 
   func tellUndo(of done: Done, _ choice: Choice) {

@@ -130,6 +130,20 @@ import Testing
     #expect(String(decoding: try fileBytes(file), as: UTF8.self) == "new")
   }
 
+  @Test func `what another database may have no copy of is told`() async throws {
+    var home = try await Home()
+    let (files, inner) = ("\(home.folder)/data/files", "\(home.folder)/data/inner.db")
+    try home.makeFolder(files)
+    try writeFile("\(files)/cache", [1])
+    try await home.push("inner", at: inner, holding: "inner", ["files"], excluding: ["cache"])
+    try await home.push("app", at: "\(home.folder)/app.db", holding: "app", ["data"])
+    try home.loseAll()
+    let outcome = try await home.restore(.new)
+    #expect(outcome.failures.isEmpty && outcome.done.map(\.database) == ["app", "inner"], "\(outcome.failures)")
+    #expect(home.told("belongs to 'inner': data/inner.db") == 1)
+    #expect(home.told("left to 'inner', whether a version of that has it or not: data/files/cache (--to FILE") == 1)
+  }
+
   @Test(arguments: [Restore.Mode.new, .replace, .live])
   func `databases that are companions of each other both come back`(mode: Restore.Mode) async throws {
     var home = try await Home()
