@@ -116,11 +116,13 @@ extension RestoreAll.Choice {
     let members = RestorePlaces.ofMembers(of: found, request, beside: path)
     version.companions = RestorePlaces.ofCompanions(of: found, request, beside: path)
     choice.version = .success(version)
+    let obstacle = choice.obstacle(among: members)
     let met =
-      choice.obstacle(among: members)
+      obstacle
       ?? choice.disturbance(in: version.companions, isLeaving: !left.isEmpty, request.mode)
       ?? choice.lossOfFolder(in: version.companions, of: members, request.mode)
     choice.collision = met.map { RestoreAll.collision($0, work) }
+    if let met, request.mode == .new, obstacle == nil { choice.offerMove(of: met) }
     let inside = inner.filter { $0.isInside(version.companions) }
     let folders = Set(members.filter { $0.member.content == .folder }.flatMap(\.places).map(MemberPath.key))
       .union(version.companions.flatMap(MemberPath.ancestors))
@@ -129,6 +131,17 @@ extension RestoreAll.Choice {
       one.places.contains { folders.contains(MemberPath.key(PathSteps.folder(of: $0))) }
     }.map(\.name)
     return choice
+  }
+
+  /// A folder that stands where nothing of the databases in it does, as on a machine that was set up before, is easily moved
+  /// away.
+  private mutating func offerMove(of met: ClaimedPlaces.Meeting) {
+    let stands = nested.contains { $0.places.contains(where: CompanionsPlace.stands) }
+    guard !stands, let hint = collision?.hint else { return }
+    collision?.message =
+      "\(met.own.path), which comes with '\(database.name)', stands already, and '\(met.other.owner)' belongs there: "
+      + "'\(database.name)' is left out"
+    collision?.hint = "Move it away with what is in it and run again: both have a place then. \(hint)"
   }
 
   /// A file where the folder of such a database is to be. A link leads to it.

@@ -130,6 +130,29 @@ import Testing
     #expect(String(decoding: try fileBytes(file), as: UTF8.self) == "new")
   }
 
+  @Test func `a folder that is in the way of two is to be moved away`() async throws {
+    let home = try await nested("app")
+    try home.loseAll()
+    let data = "\(home.folder)/data"
+    try home.makeFolder(data)
+    let outcome = try await home.restore(.new, dryRun: true)
+    #expect(outcome.done.map(\.database) == ["inner"] && outcome.failures.map(\.error.code) == ["placesCollide"])
+    let error = try #require(outcome.failures.first?.error)
+    #expect(error.message.contains("data, which comes with 'app', stands already"), "\(error)")
+    #expect(error.hint?.hasPrefix("Move it away with what is in it and run again") == true, "\(error)")
+    try removeFile(data)
+    let again = try await home.restore(.new)
+    #expect(again.failures.isEmpty && again.done.map(\.database) == ["app", "inner"], "\(again.failures)")
+  }
+
+  @Test func `a folder in the way that has a database in it is not to be moved away`() async throws {
+    let home = try await nested("app")
+    try removeFile("\(home.folder)/outer.db")
+    let outcome = try await home.restore(.new, dryRun: true)
+    let error = try #require(outcome.failures.first { $0.database == "app" }?.error)
+    #expect(error.code == "placesCollide" && error.hint?.contains("Move it away") == false, "\(error)")
+  }
+
   @Test func `what another database may have no copy of is told`() async throws {
     var home = try await Home()
     let (files, inner) = ("\(home.folder)/data/files", "\(home.folder)/data/inner.db")
