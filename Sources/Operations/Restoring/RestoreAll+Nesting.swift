@@ -46,7 +46,8 @@ extension RestoreAll {
   private static func outerFirst(_ choices: [Choice]) -> [Choice] {
     var depths: [ExactName: Int] = [:]
     for choice in choices where choice.collision == nil {
-      for name in choice.precedes { depths[ExactName(name), default: 0] += 1 }
+      let brought = choice.bringsFolderOf.filter { !choice.precedes.containsName($0) }
+      for name in choice.precedes + brought { depths[ExactName(name), default: 0] += 1 }
     }
     let ordered = choices.enumerated().map { (depth: depths[ExactName($1.database.name)] ?? 0, index: $0, choice: $1) }
     return ordered.sorted { ($0.depth, $0.index) < ($1.depth, $1.index) }.map(\.choice)
@@ -126,8 +127,10 @@ extension RestoreAll.Choice {
     let inside = inner.filter { $0.isInside(version.companions) }
     let folders = Set(members.filter { $0.member.content == .folder }.flatMap(\.places).map(MemberPath.key))
       .union(version.companions.flatMap(MemberPath.ancestors))
+      .subtracting(choice.places.flatMap(MemberPath.ancestors))
     choice.precedes = inside.map(\.name)
-    choice.bringsFolderOf = inside.filter { one in
+    // Also of one that is a companion by itself, where another companion lies beside it.
+    choice.bringsFolderOf = inner.filter { one in
       one.places.contains { folders.contains(MemberPath.key(PathSteps.folder(of: $0))) }
     }.map(\.name)
     return choice

@@ -153,6 +153,21 @@ import Testing
     #expect(error.code == "placesCollide" && error.hint?.contains("Move it away") == false, "\(error)")
   }
 
+  @Test(arguments: [Restore.Mode.new, .replace])
+  func `a folder that comes with a longer path comes before the database in it`(mode: Restore.Mode) async throws {
+    var home = try await Home()
+    try home.makeFolder("\(home.folder)/data")
+    try writeFile("\(home.folder)/data/x", [1])
+    try await home.push("inner", at: "\(home.folder)/data/inner.db", holding: "inner")
+    try await home.push("vault", at: "\(home.folder)/vault.db", holding: "vault", ["data/inner.db", "data/x"])
+    try home.loseAll()
+    for isRehearsal in [true, false] {
+      let outcome = try await home.restore(mode, dryRun: isRehearsal)
+      #expect(outcome.failures.isEmpty && outcome.done.map(\.database) == ["vault", "inner"], "\(outcome.failures)")
+    }
+    #expect(try home.text("inner") == "inner" && home.text("vault") == "vault")
+  }
+
   @Test func `what another database may have no copy of is told`() async throws {
     var home = try await Home()
     let (files, inner) = ("\(home.folder)/data/files", "\(home.folder)/data/inner.db")
