@@ -2856,6 +2856,8 @@ MUTANTS = [
            "for name in choice.precedes + brought {", "for name in choice.precedes + (MUTANT ? [] : brought) {", (r"OperationsTests\.CollidingPlaces",)),
     mutant("a database that is a companion finds no folder", "Operations/Restoring/RestoreAll+Nesting.swift",
            "choice.bringsFolderOf = inner.filter", "choice.bringsFolderOf = (MUTANT ? inside : inner).filter", (r"OperationsTests\.CollidingPlaces",)),
+    mutant("what is left to another database takes room", "Operations/Restoring/RestoreAll+Nesting.swift",
+           "version.room = all.room(", "version.room = MUTANT ? version.room : all.room(", (r"OperationsTests\.CollidingPlaces",)),
     mutant("a file comes where a folder is to be", "Operations/Restoring/RestoreAll+Nesting.swift",
            "guard let claim = theirs", "guard !MUTANT, let claim = theirs", (r"OperationsTests\.CollidingPlaces",)),
     mutant("a database of another target is restored over", "Operations/Restoring/RestoreAll+Nesting.swift",

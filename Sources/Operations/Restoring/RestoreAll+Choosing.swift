@@ -28,7 +28,7 @@ extension RestoreAll {
     /// Places of what comes with it.
     var companions: [String]
     /// `nil` where nothing would be written.
-    let room: RestoreRoom?
+    var room: RestoreRoom?
   }
 
   /// - Throws: `.cancelled`.
@@ -140,7 +140,7 @@ extension RestoreAll {
 
   // MARK: All of them on one disk
 
-  private func room(for found: FoundVersion, at path: String, _ request: Restore.Request) -> RestoreRoom? {
+  func room(for found: FoundVersion, at path: String, _ request: Restore.Request) -> RestoreRoom? {
     let state = pull.world.stateFolder
     // What stands there is the version, or in the way.
     if request.mode == .new, CompanionsPlace.stands(path) { return nil }

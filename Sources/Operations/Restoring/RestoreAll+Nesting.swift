@@ -116,6 +116,7 @@ extension RestoreAll.Choice {
     let left = found.leave(to: choice.claims, request, beside: path)
     let members = RestorePlaces.ofMembers(of: found, request, beside: path)
     version.companions = RestorePlaces.ofCompanions(of: found, request, beside: path)
+    version.room = all.room(for: found, at: path, request)
     choice.version = .success(version)
     let obstacle = choice.obstacle(among: members)
     let met =

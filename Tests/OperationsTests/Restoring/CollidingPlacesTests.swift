@@ -381,6 +381,18 @@ import Testing
     #expect(roomy.failures.isEmpty && roomy.done.allSatisfy { $0.preview?.doubt == nil })
   }
 
+  @Test func `what is left to another database takes no room of its own`() async throws {
+    var home = try await Home()
+    try home.makeFolder("\(home.folder)/data")
+    try await home.push("inner", at: "\(home.folder)/data/inner.db", holding: "inner")
+    try await home.push("app", at: "\(home.folder)/app.db", holding: "app", ["data"])
+    let size = try await ListVersions(home.road.world).run(at: home.road.target).versions.map(\.size).reduce(0, +)
+    try home.loseAll()
+    let outcome = try await home.restore(.new) { $0.freeBytes = { _ in size } }
+    #expect(outcome.failures.isEmpty && outcome.done.map(\.database) == ["app", "inner"], "\(outcome.failures)")
+    #expect(home.told("not fit") == 0)
+  }
+
   @Test func `that there is too little room for all is told before the first is fetched`() async throws {
     var home = try await Home()
     let size = try await twoOfThem(&home)
