@@ -458,6 +458,41 @@ import Testing
     #expect(last.copied.map(\.wasThere) == [true, true, true])
   }
 
+  /// What still stands there as forgotten speaks for itself alone, and not for a copy that somebody asked for since.
+  @Test func `a lost copy is made again, though another one was forgotten and waits for a prune`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 5)
+    let (other, store) = try await repository(road, "other", key: 9)
+    #expect(try await copy(road, to: other).copied.count == 5)
+    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: false)
+    let three = originals.prefix(3).map { VersionSelector.id(prefix: $0.id) }
+    let named = try await copy(road, to: other) { $0.choice = .versions(three) }
+    #expect(named.copied.map(\.wasThere) == [false, false, false])
+    for one in named.copied.prefix(2) {
+      let lost = try await VersionLookup(at: other, road.world).find(.id(prefix: one.version.id)).facts
+      store.content[lost.name.objectName] = nil
+    }
+    let again = try await copy(road, to: other)
+    #expect(again.failures.isEmpty && again.forgotten.map(\.id) == [originals[3].id])
+    #expect(again.copied.map(\.wasThere).prefix(2) == [false, false])
+  }
+
+  /// No rule empties a chain. That one is gone is told by whoever would go on with it.
+  @Test func `what stood in a chain of which nothing is left is not passed over`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 4)
+    let (other, store) = try await repository(road, "other", key: 9)
+    #expect(try await copy(road, to: other).copied.count == 4)
+    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: true)
+    let named = try await copy(road, to: other) { $0.choice = .versions([.id(prefix: originals[0].id)]) }
+    #expect(named.copied.map(\.wasThere) == [false])
+    let lost = try await VersionLookup(at: other, road.world).find(.id(prefix: named.copied[0].version.id)).facts
+    store.content[lost.name.objectName] = nil
+    let again = try await copy(road, to: other)
+    #expect(again.forgotten.map(\.id) == [originals[1].id, originals[2].id])
+    #expect(again.failures.map(\.error.code) == ["rolledBack"])
+  }
+
   /// A tombstone is a tombstone.
   @Test func `what was given up there passes for forgotten, and can be named`() async throws {
     let road = try await Road()

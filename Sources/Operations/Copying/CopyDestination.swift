@@ -78,9 +78,8 @@ final class CopyDestination {
       follow(facts)
       guard let finding else { continue }
       if history.isForgotten(facts) {
-        // Of one that was damaged, or lost packs that no prune took, a copy makes up: no rule let go of what it was.
-        let isLost = try await isLost(facts, finding, in: history, completeness)
-        let isSound = !isLost && !annotations.isSpoilt(facts)
+        // Of one that was damaged, or lacks packs, a copy makes up: a prune leaves no manifest without its packs.
+        let isSound = finding != .incomplete && !annotations.isSpoilt(facts)
         if isSound { forgotten.seeForgotten(facts) } else { forgotten.seeUnsound(facts) }
         continue
       }
@@ -91,13 +90,6 @@ final class CopyDestination {
       note(facts, words: annotations)
       if annotations.damage(of: facts) != nil { unsound.insert(facts.id) }
     }
-  }
-
-  private func isLost(
-    _ facts: VersionFacts, _ finding: Completeness.Finding, in history: ChainHistory, _ completeness: Completeness
-  ) async throws -> Bool {
-    guard finding == .incomplete else { return false }
-    return try await !completeness.wasPruned(facts, in: history)
   }
 
   /// Whether a version was there, and was forgotten there: who copies everything does not mean it.
@@ -126,6 +118,7 @@ final class CopyDestination {
   /// - Parameter words: what was said of it since it was pushed; `nil` where that was not read.
   func add(_ facts: VersionFacts, words: Annotations?) {
     note(facts, words: words)
+    forgotten.settle(facts)
     remember()
   }
 

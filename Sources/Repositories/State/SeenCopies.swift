@@ -1,3 +1,4 @@
+import Glibc
 package import Sealing
 
 /// What `copy` has seen standing in one chain of a repository that it copies to, whole and sound: by place, which version
@@ -62,6 +63,11 @@ package struct SeenCopies: Sendable {
     if known.removeValue(forKey: sequence) != nil { isOutdated = true }
   }
 
+  /// If that is what stood at its place last.
+  package mutating func drop(_ copy: Copy) {
+    if known[copy.sequence] == copy { drop(copy.sequence) }
+  }
+
   /// Best effort: a machine that cannot remember is as a new one.
   /// - Returns: false where it cannot be written.
   package mutating func write() -> Bool {
@@ -86,7 +92,7 @@ package struct SeenCopies: Sendable {
     }
   }
 
-  private static let file = "copies"
+  static let file = "copies"
   private static let longestLine = 200
 }
 
@@ -107,5 +113,14 @@ extension SeenCopies.Copy {
   /// A place that was spoilt would be another one, which may have been forgotten.
   private func check(_ chain: ChainID) -> String {
     String(Digest.sha256(of: Array("\(chain.hex) \(words)".utf8)).hex.prefix(16))
+  }
+}
+
+extension StateFolder {
+  /// The chains in which copies were seen.
+  package func chainsWithCopies() -> [ChainID] {
+    StateFiles.names(in: path).sorted().compactMap { ChainID(hex: $0) }.filter {
+      access("\(path)/\($0.hex)/\(SeenCopies.file)", F_OK) == 0
+    }
   }
 }
