@@ -8,8 +8,9 @@ struct Copy: SealiftCommand {
     discussion: """
       Each version is restored, proved and sealed anew, oldest first; name, host, time, tags and note stay, its id does \
       not. What is there already is passed over, so a copy that was cut goes on where it was; so is what was forgotten \
-      there, unless --versions names it: behind a prune as far as this machine saw it there in an earlier copy. Copies \
-      continue the chain of their database: push from its host meanwhile to other targets only.
+      there, unless --versions names it. What a prune has taken there since is passed over only where this machine saw it \
+      there in an earlier copy; else it is copied again. Copies continue the chain of their database: push from its host \
+      meanwhile to other targets only.
 
         sealift copy --from nas --to bucket
         sealift copy --from nas --to bucket app --latest

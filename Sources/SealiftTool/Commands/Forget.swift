@@ -99,7 +99,7 @@ extension Forget {
       }
     }
     let outcomes = tries.done.map(\.outcome)
-    if outcomes.contains(where: { !$0.chains.isEmpty }) { session.terminal.notice(Self.hint) }
+    if outcomes.contains(where: { !$0.chains.isEmpty }) { session.terminal.notice(hint) }
     if session.options.json {
       session.terminal.report(
         Documents.lost(outcomes, dryRun: dryRun, failures: tries.failures, notices: session.terminal.notices))
@@ -114,8 +114,11 @@ extension Forget {
       isAnythingDone: outcomes.contains { !$0.chains.isEmpty })
   }
 
-  private static let hint =
-    "`sealift copy` takes what is given up for forgotten: copy what another target has of it first, or name it with `copy --versions` later"
+  private var hint: String {
+    dryRun
+      ? "`sealift copy` takes what is given up for forgotten: copy what another target has of it first, or name it with `copy --versions` later"
+      : "`sealift copy` takes what was given up for forgotten: what another target has of it is copied only where `copy --versions` names it"
+  }
 
   static func lines(_ outcome: ForgetLost.Outcome, dryRun: Bool) -> [String] {
     outcome.chains.map { chain in

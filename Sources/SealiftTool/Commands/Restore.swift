@@ -14,9 +14,10 @@ struct RestoreCommand: SealiftCommand {
       it open. Both print how to take it back. Companions come to lie beside the database where it is by the configuration, \
       those with an absolute path under their last name, and in FILE.companions beside any other file. With \
       --no-companions the database comes back alone, and the companions that stand there stay as they are. What --all \
-      finds in its place already, to the byte, counts as done; with --vacuum or --journal it is refused. Of databases that \
-      would be restored into one another's places --all brings back one. With --if-missing a database that is there is \
-      left alone, whatever it is, nothing is asked of the target, and the status is 0: for what starts a container.
+      finds in its place already, to the byte, counts as done; with --vacuum or --journal it is refused. A database that \
+      lies in a folder that comes with another comes from its own newest version; of two that cannot both have their \
+      places --all brings back one, and names the other. With --if-missing a database that is there is left alone, \
+      whatever it is, nothing is asked of the target, and the status is 0: for what starts a container.
 
         sealift restore app:latest
         sealift restore app:latest --if-missing
