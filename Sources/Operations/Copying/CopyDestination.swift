@@ -45,7 +45,7 @@ final class CopyDestination {
     let databases = plan.databases
     let histories = try await lookup.histories { databases.contains(ChainOwner($0)) }
     for history in histories { try await note(history, wanted, plan, lookup) }
-    forgotten.judge()
+    forgotten.judge(Set(wanted.map(\.digest)), of: databases)
     remember()
   }
 

@@ -65,10 +65,16 @@ struct ForgottenCopies {
 
   /// When every chain that can be read was looked at. No rule empties a chain, so what was seen in one that is not there, or
   /// of which nothing can be read, is lost.
-  mutating func judge() {
+  /// - Parameters:
+  ///   - wanted: what is to be copied, by what it is a copy of. There may be chains of thousands of other databases.
+  ///   - owners: of whom those are.
+  mutating func judge(_ wanted: Set<Digest>, of owners: Set<ChainOwner>) {
     for chain in state.chainsWithCopies() where memories[chain] == nil {
+      if let owner = HighWaterMark.owner(of: chain.hex, in: state), !owners.contains(owner) { continue }
       let memory = SeenCopies(of: chain, in: state)
-      for copy in memory.all { lose(copy, of: chain) }
+      let copies = memory.all.filter { wanted.contains($0.identity) }
+      guard !copies.isEmpty else { continue }
+      for copy in copies { lose(copy, of: chain) }
       memories[chain] = memory
     }
     for identity in sound { settle(identity) }

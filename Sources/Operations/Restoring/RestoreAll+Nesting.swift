@@ -42,15 +42,27 @@ extension RestoreAll {
     }
   }
 
-  /// What lies in two that lie in one another is behind both.
+  /// Each is behind all that are to come before it, by themselves or for one in between. What lies in two that lie in one
+  /// another is behind both.
   private static func outerFirst(_ choices: [Choice]) -> [Choice] {
-    var depths: [ExactName: Int] = [:]
+    var outer: [ExactName: Set<ExactName>] = [:]
     for choice in choices where choice.collision == nil {
-      let brought = choice.bringsFolderOf.filter { !choice.precedes.containsName($0) }
-      for name in choice.precedes + brought { depths[ExactName(name), default: 0] += 1 }
+      for name in choice.precedes + choice.bringsFolderOf {
+        outer[ExactName(name), default: []].insert(ExactName(choice.database.name))
+      }
     }
-    let ordered = choices.enumerated().map { (depth: depths[ExactName($1.database.name)] ?? 0, index: $0, choice: $1) }
+    let ordered = choices.enumerated().map { index, choice in
+      (depth: before(ExactName(choice.database.name), outer).count, index: index, choice: choice)
+    }
     return ordered.sorted { ($0.depth, $0.index) < ($1.depth, $1.index) }.map(\.choice)
+  }
+
+  private static func before(_ name: ExactName, _ outer: [ExactName: Set<ExactName>]) -> Set<ExactName> {
+    var (found, waiting): (Set<ExactName>, [ExactName]) = ([], [name])
+    while let next = waiting.popLast() {
+      for one in outer[next] ?? [] where one != name && found.insert(one).inserted { waiting.append(one) }
+    }
+    return found
   }
 
   /// Its folder is not there, and would be by then: another one brings it.
@@ -61,13 +73,18 @@ extension RestoreAll {
     return done.contains { one in !one.alreadyThere && bringing.containsName(one.database) }
   }
 
-  /// What helps where the folder of a database is not in the version of another one that was restored before.
-  func wayToFolder(of name: String, _ choices: [Choice]) -> String? {
+  /// What helps where the folder of a database did not come with another one.
+  func wayToFolder(of name: String, _ choices: [Choice], _ done: [Done]) -> String? {
     let outer = choices.first { $0.collision == nil && $0.precedes.containsName(name) }
-    return outer.map { outer in
-      "It lies in what comes with '\(outer.database.name)', whose version has no such folder: make it when that is "
-        + "restored, and run again without --replace (what stands there by then is done)."
+    guard let outer else { return nil }
+    let other = outer.database.name
+    guard done.contains(where: { other.isSameName(as: $0.database) }) else {
+      return "It lies in what comes with '\(other)', which was not restored: restore that first; where it cannot be "
+        + "had, make the folder and run again."
     }
+    guard !outer.bringsFolderOf.containsName(name) else { return nil }
+    return "It lies in what comes with '\(other)', whose version has no such folder: make it when that is "
+      + "restored, and run again without --replace (what stands there by then is done)."
   }
 
   func tell(left: [(member: Core.Member, places: [String])], of choice: Choice) {
@@ -137,10 +154,12 @@ extension RestoreAll.Choice {
     return choice
   }
 
-  /// A folder that stands where nothing of the databases in it does, as on a machine that was set up before, is easily moved
-  /// away.
+  /// A folder that stands where neither the database does nor anything of those in it, as on a machine that was set up
+  /// before, is easily moved away.
   private mutating func offerMove(of met: ClaimedPlaces.Meeting) {
-    let stands = nested.contains { $0.places.contains(where: CompanionsPlace.stands) }
+    let stands =
+      nested.contains { $0.places.contains(where: CompanionsPlace.stands) }
+      || places.contains(where: CompanionsPlace.stands)
     guard !stands, let hint = collision?.hint else { return }
     collision?.message =
       "\(met.own.path), which comes with '\(database.name)', stands already, and '\(met.other.owner)' belongs there: "

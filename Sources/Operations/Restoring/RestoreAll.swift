@@ -95,7 +95,7 @@ package struct RestoreAll: Sendable {
           if case .pull = work, problem.hint == RestoredFile.nameAnother {
             problem.hint = "Fetch into another folder, or move that file away."
           }
-          if problem.code == "noFolder" { problem.hint = wayToFolder(of: name, choices) ?? problem.hint }
+          if problem.code == "noFolder" { problem.hint = wayToFolder(of: name, choices, outcome.done) ?? problem.hint }
           guard problem.kind == .cancelled else {
             outcome.failures.append((name, problem))
             continue

@@ -153,6 +153,46 @@ import Testing
     #expect(error.code == "placesCollide" && error.hint?.contains("Move it away") == false, "\(error)")
   }
 
+  @Test func `whose folder did not come, as the other one was not restored, hears that`() async throws {
+    let home = try await nested("app")
+    try home.loseAll()
+    try SQLite.run("CREATE TABLE other(a)", on: "\(home.folder)/outer.db")
+    let outcome = try await home.restore(.new)
+    #expect(outcome.failures.map(\.error.code) == ["destinationExists", "noFolder"])
+    #expect(outcome.failures.last?.error.hint?.contains("'app', which was not restored") == true)
+  }
+
+  /// Where the database itself stands as well, it is in use.
+  @Test func `a folder that a database in use has in it is not to be moved away`() async throws {
+    let home = try await nested("app")
+    try SQLite.run("INSERT INTO t VALUES('more')", on: "\(home.folder)/outer.db")
+    try removeFile("\(home.folder)/data/inner.db")
+    let outcome = try await home.restore(.new)
+    #expect(outcome.done.map(\.database) == ["inner"])
+    let error = try #require(outcome.failures.first?.error)
+    #expect(error.hint?.contains("Move it away with what is in it") != true, "\(error)")
+  }
+
+  /// The one in the middle is a companion by itself, and brings the folder of the last; by their names the last comes first.
+  @Test(arguments: [Restore.Mode.new, .replace])
+  func `a database is behind all that those before it wait for`(mode: Restore.Mode) async throws {
+    var home = try await Home()
+    let data = "\(home.folder)/data"
+    try home.makeFolder("\(data)/mail")
+    try home.makeFolder("\(data)/uploads")
+    try await home.push("index", at: "\(data)/mail/index.db", holding: "index")
+    try await home.push("users", at: "\(data)/users.db", holding: "users", ["mail"])
+    try await home.push("app", at: "\(home.folder)/app.db", holding: "app", ["data/users.db", "data/uploads"])
+    if mode == .new { try home.loseAll() } else { try removeFile("\(data)/mail/index.db") }
+    for name in home.paths.keys where mode == .replace && name != "index" { try removeFile(home.paths[name] ?? "") }
+    for isRehearsal in [true, false] {
+      let outcome = try await home.restore(mode, dryRun: isRehearsal)
+      #expect(outcome.failures.isEmpty, "\(isRehearsal): \(outcome.failures)")
+      #expect(outcome.done.map(\.database) == ["app", "users", "index"])
+    }
+    for name in ["app", "users", "index"] { #expect(try home.text(name) == name) }
+  }
+
   @Test(arguments: [Restore.Mode.new, .replace])
   func `a folder that comes with a longer path comes before the database in it`(mode: Restore.Mode) async throws {
     var home = try await Home()
