@@ -458,6 +458,52 @@ import Testing
     #expect(last.copied.map(\.wasThere) == [true, true, true])
   }
 
+  /// A prune takes manifests before their packs.
+  @Test func `what lacks packs there is copied again, though it is forgotten`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 3)
+    let (other, store) = try await repository(road, "other", key: 9)
+    #expect(try await copy(road, to: other).copied.count == 3)
+    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: false)
+    let packs = store.content.keys.filter { $0.text.hasPrefix("packs/") }
+    #expect(!packs.isEmpty)
+    for pack in packs { store.content[pack] = nil }
+    let again = try await copy(road, to: other)
+    #expect(again.forgotten.isEmpty && again.failures.isEmpty, "\(again.failures)")
+    #expect(again.copied.map(\.origin.id) == originals.map(\.id))
+    #expect(again.copied.map(\.wasThere) == [false, false, false])
+  }
+
+  /// Another machine made up for what was lost. Once a rule lets go of that, nothing is left of the loss.
+  @Test func `what another machine has copied again settles what was lost`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 4)
+    let (other, store) = try await repository(road, "other", key: 9)
+    let first = try await copy(road, to: other)
+    try await forget(road, keeping: RetentionRules(last: 1), at: other, prunes: true)
+    let three = originals.prefix(3).map { VersionSelector.id(prefix: $0.id) }
+    let named = try await copy(road, to: other) { $0.choice = .versions(three) }
+    #expect(first.copied.count == 4 && named.copied.map(\.wasThere) == [false, false, false])
+    for one in named.copied.prefix(2) {
+      let lost = try await VersionLookup(at: other, road.world).find(.id(prefix: one.version.id)).facts
+      store.content[lost.name.objectName] = nil
+    }
+    var world = road.world
+    world.stateFolder = road.scratch.file("another")
+    var wish = CopyVersions.Request()
+    wish.choice = .versions(Array(three.prefix(2)))
+    let made = try await CopyVersions(world).run(wish, from: road.target, to: other)
+    #expect(made.copied.map(\.wasThere) == [false, false], "\(made.failures)")
+    let seen = try await copy(road, to: other)
+    #expect(seen.copied.filter { $0.origin.id == originals[0].id }.map(\.wasThere) == [true])
+    // It is let go, and taken.
+    let request = ForgetVersions.Request(.versions([.id(prefix: made.copied[0].version.id)]))
+    let plan = try await ForgetVersions(road.world).plan(request, at: other)
+    for chain in plan.chains { try await ForgetVersions(road.world).carryOut(chain, of: plan) }
+    let last = try await copy(road, to: other)
+    #expect(last.forgotten.map(\.id).contains(originals[0].id), "\(last.copied.map(\.wasThere)) \(plan.refusals)")
+  }
+
   /// What still stands there as forgotten speaks for itself alone, and not for a copy that somebody asked for since.
   @Test func `a lost copy is made again, though another one was forgotten and waits for a prune`() async throws {
     let road = try await Road()
