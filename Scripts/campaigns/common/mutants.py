@@ -2945,7 +2945,7 @@ MUTANTS = [
     mutant("who stores nothing lists nothing", "Storage/RetryingStore.swift",
            "trouble.isStoring &&", "(MUTANT || trouble.isStoring) &&", (r"StorageTests\.Outage", "StorageTests")),
     mutant("no pause at all is one of 0.0 s", "Operations/Times.swift",
-           "{ pause > .zero ?", "{ MUTANT || pause > .zero ?", (r"OperationsTests\.VersionSelector",)),
+           "{ pause > .zero ?", "{ MUTANT || pause > .zero ?", (r"OperationsTests\.TimesTests",)),
     mutant("ten minutes without an answer are not told", "Storage/RetryingStore.swift",
            "    if isSilence {\n", "    if isSilence, !MUTANT {\n", (r"StorageTests\.Outage", "StorageTests")),
     mutant("a server that stores again stays one that stores nothing", "Storage/RetryingStore.swift",
