@@ -242,6 +242,7 @@ def recovery_key(text):
 # -------------------------------------------------------------------------------------------- 4. Sealed object
 
 FORMAT = 1  # the version of sealed objects
+MAGIC = b"\x89SLFT\r\n\x1a"
 PACK, MANIFEST, KEYRING, CONDEMNED, TOMBSTONE, ANNOTATION, CONFIGURATION = range(1, 8)
 PAGE, BLOCK, NODE = 1, 2, 3
 RAW, ZSTD, DELTA, CELLS, CELL_DELTA = range(5)
@@ -268,7 +269,7 @@ class Sealed:
         name = sha256(data).hex()
         must(SMALLEST <= len(data) <= GREATEST, f"{name} has {len(data)} bytes",
              "truncated" if len(data) < SMALLEST else "malformed")
-        must(data[:8] == b"\x89SLFT\r\n\x1a", f"{name} is not a sealed object", "damaged")
+        must(data[:8] == MAGIC, f"{name} is not a sealed object", "damaged")
         must(data[8] == FORMAT and data[9] == 1 and 1 <= data[10] <= 7 and data[11] == 0,
              f"{name} has version {data[8]}, AEAD {data[9]}, kind {data[10]}, KEM {data[11]}", "unsupported")
         must(data[10] == kind, f"{name} is of kind {data[10]} where {kind} belongs", "damaged")
@@ -1018,14 +1019,33 @@ def repository_files(folder):
     return known, strangers
 
 
+def without_file(root, slots, found, known):
+    """Of the repositories that slots alone lead to those that lost their file: what has no version of its own, beside a
+    file or versions of others, is what an init left that was interrupted."""
+    if all(repository.versions for repository in found):
+        return found
+    claimed, is_any = set(), False
+    for chain in slots.names("versions", r"[0-9a-f]{32}", folders=True):
+        for name in slots.names(f"versions/{chain}", r"[0-9]{12}-[0-9]{4}-(0|[1-9][0-9]{0,9})-[0-9a-f]{64}"):
+            is_any, what = True, f"versions/{chain}/{name}"
+            try:
+                with reading(what), open(os.path.join(root, what), "rb") as file:
+                    head = file.read(32)
+                if head[:8] == MAGIC:
+                    claimed.add(head[16:32])  # damaged further on, it was one of them
+            except Unreadable as failure:
+                slots.unread.append(failure)
+    return [repository for repository in found if repository.keys.repository in claimed or not known and not is_any]
+
+
 def open_repository(root, secret):
     """§9.1: of several repositories the one whose slot opens and that has versions. Files say which there are; where
-    none of those opens, the slots do."""
+    none of those opens, the slots do, of those that have versions."""
     folder, owners = os.path.join(root, "repo"), slot_owners(os.path.join(root, "keys"))
     must(may_be(stat.S_ISDIR, folder) or owners, f"there is no Sealift repository in {root}", "failed")
     known, strangers = repository_files(folder)
     slots = Slots(root)
-    opened = slots.open(known, secret) or slots.open(owners - known, secret)
+    opened = slots.open(known, secret) or without_file(root, slots, slots.open(owners - known, secret), known)
     if slots.unreadable and not any(repository.versions for repository in opened):
         # The key opens it, so nobody planted it; its versions must not seem to be gone.
         raise min(slots.unreadable, key=lambda failure: failure.kind != "unsupported")
@@ -1282,7 +1302,7 @@ class Version:
                     file.seek(at)
                     return file.read(count)
 
-            head = (b"\x89SLFT\r\n\x1a" + bytes([FORMAT, 1, PACK, 0]) + struct.pack(">I", entry.epoch)
+            head = (MAGIC + bytes([FORMAT, 1, PACK, 0]) + struct.pack(">I", entry.epoch)
                     + self.keys.repository + entry.salt + bytes(32))
             sealed = Sealed(self.keys, name.hex(), head, entry.length, entry.directory_length, read)
             must(read(entry.length - 4, 4) == struct.pack(">I", entry.directory_length),

@@ -33,7 +33,8 @@ package struct Repository: Sendable {
   /// Finds the repository at a store and opens it (`Docs/Format.md` §9, step 1).
   ///
   /// Where the repository file was lost and there are versions, the slots name the repository: 64 bytes must not stand
-  /// between a machine that died and its versions.
+  /// between a machine that died and its versions. But what has no file counts by versions of its own alone: an init that
+  /// was interrupted leaves all but the file, and its passphrase must not lead beside the repository that is meant.
   /// - Parameters:
   ///   - state: where this machine remembers which slot opened (`rememberSlot`): that one is tried first.
   ///   - lackingFile: open one without a repository file also where there are no versions.
@@ -56,9 +57,14 @@ package struct Repository: Sendable {
     let slots = try await slotListing.whole(below: Layout.slots)
     var search = SlotSearch(slots, at: store, with: secret, opening: opening)
     let lacksFile = candidates.isEmpty
-    if lacksFile, !slots.isEmpty, try await lackingFile ? true : RepositoryFiles.areVersions(at: store) {
-      try await search.readAll()
-      candidates = search.owners
+    // Nothing tells what was left of an init from what has lost its file and has no version yet.
+    var isBare = false
+    if lacksFile, !slots.isEmpty {
+      isBare = try await !RepositoryFiles.areVersions(at: store)
+      if !isBare || lackingFile {
+        try await search.readAll()
+        candidates = search.owners
+      }
     }
     let keyrings = try await keyringListing.whole(below: Layout.keyrings)
     let configurations = try await configurationListing.whole(below: Layout.configurations)
@@ -71,9 +77,19 @@ package struct Repository: Sendable {
 
     var opened: [Repository] = []
     var closed: Set<RepositoryID> { Set(candidates).subtracting(opened.map(\.id)) }
+    var areLeftovers = false
+    var unread: StoreError?
     func enter(_ found: [SlotSearch.Opened], lacksFile: Bool) async throws {
       for door in found {
         let (id, slot) = (door.slot.repository, door.slot.name)
+        if lacksFile, !isBare {
+          var problem: StoreError?
+          guard try await RepositoryFiles.areVersions(of: id, at: store, &problem) else {
+            areLeftovers = true
+            unread = unread ?? problem
+            continue
+          }
+        }
         var strange: [NumberedName: SealError] = [:]
         let (keyring, name) = try await newestKeyring(
           keyrings, master: door.master, repository: id, at: store, passing: &strange)
@@ -91,18 +107,20 @@ package struct Repository: Sendable {
     let used = candidates.count > 1 ? state.flatMap { try? KnownRepositories(at: store, in: $0).used } ?? [] : []
     let familiar = last.filter { used.contains($0.slot.repository) }
     try await enter(familiar.isEmpty ? last : familiar, lacksFile: lacksFile)
-    if familiar.isEmpty, !closed.isEmpty {
+    if familiar.isEmpty || opened.isEmpty, !closed.isEmpty {
       try await search.readAll()
       try await enter(search.open(closed, atMost: last.map(\.slot.work).min()), lacksFile: lacksFile)
-      // What asks for more counts beside one that two inits at once left empty.
-      while !opened.isEmpty, search.hasUntried(closed), try await !areVersions(in: opened) {
+      // What asks for more counts beside one that two inits at once left empty, or one init that was interrupted.
+      while !opened.isEmpty || areLeftovers, search.hasUntried(closed), try await !areVersions(in: opened) {
         try await enter(search.open(closed, atMost: nil), lacksFile: lacksFile)
       }
       // The file of another repository beside the slots of one whose file was lost.
       let others = Set(search.owners).subtracting(candidates)
-      if opened.isEmpty, !lacksFile { try await enter(search.open(others, atMost: nil), lacksFile: true) }
+      while opened.isEmpty, !lacksFile, search.hasUntried(others) {
+        try await enter(search.open(others, atMost: nil), lacksFile: true)
+      }
       if opened.isEmpty, let refusal = search.refusal { throw refusal }
-      if opened.isEmpty, let unread = search.unread { throw unread }
+      if opened.isEmpty, let unread = search.unread ?? unread { throw unread }
     }
     guard !opened.isEmpty || !search.owners.isEmpty else {
       throw RepositoryError(

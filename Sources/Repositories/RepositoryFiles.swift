@@ -40,8 +40,28 @@ package enum RepositoryFiles {
     try await store.list(prefix: Layout.versions).contains { VersionName($0.name) != nil }
   }
 
+  /// Whether versions of this repository lie at a store. What a manifest says of itself is enough: one that is damaged
+  /// further on was one.
+  /// - Parameter unread: why one cannot be read that may be its own, unless another could not before.
+  static func areVersions(
+    of repository: RepositoryID, at store: any ObjectStore, _ unread: inout StoreError?
+  ) async throws -> Bool {
+    for info in try await store.list(prefix: Layout.versions)
+    where VersionName(info.name) != nil && info.size >= OpenedObject.claimLength {
+      do throws(StoreError) {
+        let start = try await store.get(info.name, range: 0..<OpenedObject.claimLength)
+        if OpenedObject.claimedRepository(start) == repository { return true }
+      } catch {
+        guard [.notFound, .badRange, .unreadable].contains(error.code) else { throw error }
+        if error.code == .unreadable { unread = unread ?? error }
+      }
+    }
+    return false
+  }
+
   /// Makes a repository: keyring and configuration first, then the slot, read back and opened, and last the file that
-  /// says there is one. A machine that dies in between leaves nothing that another init would mind.
+  /// says there is one. A machine that dies in between leaves nothing that another init would mind, nor whoever opens what
+  /// that makes; one that can, takes away what it has stored.
   package static func create(
     at store: any ObjectStore, with secret: SlotSecret, cost: SlotCost, now: UInt64,
     random: @escaping RandomSource = systemRandom
@@ -59,18 +79,36 @@ package enum RepositoryFiles {
     let keys = SealingKeys(repository: repository, keyring: keyring)
 
     let sealedKeyring = try keyring.seal(master: master, repository: repository, random: random)
-    try await putTwice(sealedKeyring.bytes, below: Layout.keyrings, after: 0, at: store)
     let builder = ObjectBuilder(kind: .configuration, keys: keys, random: random)
     let configuration = try builder.finish(meta: RepositoryConfiguration(createdAt: now).encode())
-    try await putTwice(configuration.bytes, below: Layout.configurations, after: 0, at: store)
     let bytes = try KeySlot.seal(
       master: master, secret: secret, repository: repository, cost: cost, createdAt: now, random: random)
-    _ = try await KeySlots.store(bytes, secret: secret, repository: repository, after: 0, at: store)
-
+    do {
+      try await putTwice(sealedKeyring.bytes, below: Layout.keyrings, after: 0, at: store)
+      try await putTwice(configuration.bytes, below: Layout.configurations, after: 0, at: store)
+      _ = try await KeySlots.store(bytes, secret: secret, repository: repository, after: 0, at: store)
+    } catch {
+      // The slot first: without it nothing opens the rest. What is not answered now is not waited for once more.
+      if (error as? StoreError)?.code != .unavailable {
+        let left = [
+          (Layout.slots, bytes), (Layout.configurations, configuration.bytes), (Layout.keyrings, sealedKeyring.bytes),
+        ]
+        await takeAway(left.flatMap { pair(of: $0.1, below: $0.0, after: 0) }, at: store)
+      }
+      throw error
+    }
+    // From here on it may be there, whatever is heard of it.
     let file = RepositoryFile(repository: repository).encode()
     let name = RepositoryFileName(repository: repository, length: file.count, digest: .sha256(of: file))
     try await store.put(ObjectBody(file), at: name.objectName, ifAbsent: false)
     return try await Repository.open(at: store, with: secret, random: random)
+  }
+
+  /// Best effort, also of who was interrupted: by a task of its own.
+  private static func takeAway(_ names: [NumberedName], at store: any ObjectStore) async {
+    await Task {
+      for name in names { guard (try? await store.delete(name.objectName)) != nil else { return } }
+    }.value
   }
 
   /// Stores the same bytes under two numbers: one object that is damaged or lost must not lock anybody out.
@@ -85,10 +123,14 @@ package enum RepositoryFiles {
         .conflict, "there is no number left below \(prefix): an object there has number \(highest)",
         hint: "No program of ours counts so far: somebody put it there. Remove it by hand.")
     }
-    let names = [highest + 1, highest + 2].map { number in
-      NumberedName(prefix: prefix, number: number, length: bytes.count, digest: .sha256(of: bytes))
-    }
+    let names = pair(of: bytes, below: prefix, after: highest)
     for name in names { try await store.put(ObjectBody(bytes), at: name.objectName, ifAbsent: false) }
     return names[0]
+  }
+
+  private static func pair(of bytes: [UInt8], below prefix: String, after highest: UInt64) -> [NumberedName] {
+    [highest + 1, highest + 2].map { number in
+      NumberedName(prefix: prefix, number: number, length: bytes.count, digest: .sha256(of: bytes))
+    }
   }
 }

@@ -46,6 +46,15 @@ package struct OpenedObject: Sendable {
       directory: directory, epoch: header.epoch, version: Int(header.version), bytes: bytes, keys: keys)
   }
 
+  /// How much of an object says whose it is.
+  package static let claimLength = 32
+
+  /// The repository that an object says it belongs to, by its first bytes: a claim, until it is opened.
+  package static func claimedRepository(_ start: [UInt8]) -> RepositoryID? {
+    guard start.count >= claimLength, start.starts(with: Header.magic) else { return nil }
+    return RepositoryID(start[16..<claimLength])
+  }
+
   /// Whether the header is of this format. Then what says that an object is of a later one is authentic: the header itself
   /// says so before any key is used.
   package static func hasKnownHeader(_ bytes: [UInt8]) -> Bool { (try? Header.decode(bytes[...])) != nil }

@@ -1049,6 +1049,29 @@ class Hostile(Scratch):
             self.assertEqual((code, "does not fit the slot" in err), (12, True), err)
         self.assertEqual(self.outcome(), 2)
 
+    def test_what_an_init_left_that_was_interrupted_is_no_repository(self):
+        left = maker.Forge(self.root, seed=6, log_n=15)
+        left.slot(5, 2, maker.sha(b"l" * 32))
+        left.keyring(3)
+        left.configuration(3)
+        write(self.path("left"), b"l" * 32)
+        key = ("--key-file", self.path("left"))
+        for lost in (False, True):
+            if lost:
+                shutil.rmtree(os.path.join(self.root, "repo"))
+            code, out, err = run(self.root, *key, "list")
+            self.assertEqual((code, out, "wrong key" in err), (12, "", True), err)
+            self.assertEqual(self.outcome(), 2)
+        # With a version of its own it is one, also where nothing but the first bytes of that are left.
+        chain = maker.Chain(left, "left")
+        image = maker.Database(512)("CREATE TABLE a(b)")
+        chain.push([maker.database_member(image)])
+        self.assertEqual(len(json.loads(run(self.root, *key, "list", "--json")[1])["versions"]), 1)
+        for folder, _, names in os.walk(os.path.join(self.root, "versions", chain.id.hex())):
+            for name in names:
+                self.bend(os.path.join(folder, name))
+        self.assertNotEqual(run(self.root, *key, "list")[0], 12)
+
     def test_a_folder_called_like_a_slot_or_a_repository_file_stops_nobody(self):
         for name in (f"keys/7-176-{'0' * 64}", f"repo/{'0' * 32}-64-{'0' * 64}"):
             os.mkdir(os.path.join(self.root, name))

@@ -24,12 +24,78 @@ import Testing
 
   @Test func `the file of another repository does not hide one whose file was lost`() async throws {
     let (lost, other) = (try await Home(), try await Home(secret: .keyFile([UInt8](repeating: 77, count: 32))))
+    _ = try await lost.push(lost.image(pages: 3, seed: 1))
     let store = MemoryStore()
     store.content = lost.store.content.filter { !$0.key.text.hasPrefix("repo/") }
       .merging(other.store.content) { first, _ in first }
     let opened = try await Repository.open(at: store, with: Home.secret)
     #expect(opened.id == lost.repository.id)
     #expect(opened.lacksFile)
+  }
+
+  /// All but the file, which comes last.
+  @Test func `what an init left that was interrupted is no repository, whatever opens it`() async throws {
+    let key = SlotSecret.keyFile([UInt8](repeating: 77, count: 32))
+    let (home, left) = (try await Home(), try await Home(secret: key))
+    _ = try await home.push(home.image(pages: 3, seed: 1))
+    let file = try #require(home.store.content.first { $0.key.text.hasPrefix("repo/") })
+    let rest = left.store.content.filter { !$0.key.text.hasPrefix("repo/") }
+    let store = MemoryStore()
+    store.content = home.store.content.merging(rest) { first, _ in first }
+    for isLost in [true, false] {
+      store.content[file.key] = isLost ? nil : file.value
+      for lackingFile in [true, false] {
+        let error = await #expect(throws: RepositoryError.self) {
+          try await Repository.open(at: store, with: key, lackingFile: lackingFile)
+        }
+        #expect(error?.code == .wrongKey)
+        let opened = try await Repository.open(at: store, with: Home.secret, lackingFile: lackingFile)
+        #expect(opened.id == home.repository.id)
+      }
+    }
+    // To the repository that is meant it is nothing, and no damage.
+    let slot = try #require(rest.keys.first { $0.text.hasPrefix("keys/1-") })
+    store.content[slot] = nil
+    let repository = try await Repository.open(at: store, with: Home.secret)
+    let state = try home.state
+    let report = try await RepositoryCheck(repository, state: state, tables: state.path, subset: nil).run()
+    #expect(report.findings.isEmpty)
+    #expect(try await repository.repairOpening().isEmpty)
+    // With a version of its own it is one, damaged or not.
+    let own = try await left.push(left.image(pages: 3, seed: 2)).manifest.name.objectName
+    let whole = try #require(left.store.content[own])
+    for isLost in [true, false] {
+      store.content[file.key] = isLost ? nil : file.value
+      for place in [200, nil] as [Int?] {
+        store.content[own] = whole
+        if let place { store.content[own]?[place] ^= 1 }
+        #expect(try await Repository.open(at: store, with: key).id == left.repository.id)
+      }
+    }
+  }
+
+  /// - Parameter left: how many objects: where the file may be there, nothing goes.
+  @Test(arguments: [(1, 0), (4, 0), (6, 0), (7, 6)])
+  func `an init that is interrupted takes away what it has stored`(step: Int, left: Int) async throws {
+    let base = MemoryStore()
+    let puts = Locked(0)
+    let store = HookedStore(
+      base,
+      beforePut: { _ async throws(StoreError) in
+        let count = puts.withLock {
+          $0 += 1
+          return $0
+        }
+        guard count == step else { return }
+        withUnsafeCurrentTask { (task: UnsafeCurrentTask?) -> Void in task?.cancel() }
+        throw StoreError(.cancelled, "interrupted")
+      },
+      beforeDelete: { _ async throws(StoreError) in
+        if Task.isCancelled { throw StoreError(.cancelled, "interrupted") }
+      })
+    let made = Task { try await RepositoryFiles.create(at: store, with: Home.secret, cost: .least, now: 1) }
+    await #expect(throws: StoreError.self) { try await made.value }
+    #expect(puts.withLock { $0 } == step && base.content.count == left)
   }
 
   /// Anybody may add objects who has no key.
@@ -403,6 +469,11 @@ import Testing
     let store = MemoryStore()
     store.content = home.store.content.filter { !$0.key.text.hasSuffix(cheap) }
       .merging(empty.store.content) { first, _ in first }
+    #expect(try await Repository.open(at: store, with: Self.passphrase).id == home.repository.id)
+    // Nor does what an init left that was interrupted, where the file is gone, or that of another one is there.
+    store.content = store.content.filter { !$0.key.text.hasPrefix("repo/") }
+    #expect(try await Repository.open(at: store, with: Self.passphrase).id == home.repository.id)
+    store.content.merge(try await Home().store.content) { first, _ in first }
     #expect(try await Repository.open(at: store, with: Self.passphrase).id == home.repository.id)
   }
 

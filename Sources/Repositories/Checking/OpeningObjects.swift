@@ -102,6 +102,8 @@ struct OpeningObjects {
       if let bytes { kind = try flaw(of: bytes, name) }
       switch kind {
       case nil:
+        // What an init left that was interrupted, or ran at the same time, opens nothing here.
+        if let bytes, isOfAnother(bytes, name) { return }
         whole = bytes
         wholeCount += 1
       case .later:
@@ -143,6 +145,11 @@ struct OpeningObjects {
       guard error.isDamage else { throw error }
       return error.isLater ? .later : .damaged
     }
+  }
+
+  private func isOfAnother(_ bytes: [UInt8], _ name: NumberedName) -> Bool {
+    guard name.prefix == Layout.slots, let description = try? KeySlot.describe(bytes) else { return false }
+    return description.repository != repository.id
   }
 
   /// The other name of a pair: they are written under consecutive numbers, the first one odd.
