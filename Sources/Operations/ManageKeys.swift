@@ -7,10 +7,10 @@ package struct ManageKeys: Sendable {
   package struct Slot: Sendable {
     /// The first 8 hexadecimal digits of its hash.
     package var id: String
-    /// `passphrase`, `key file` or `recovery key`.
+    /// `passphrase`, `key file` or `recovery key`; `damaged key` where no copy of it is whole.
     package var kind: String
-    /// Milliseconds since 1970 UTC.
-    package var created: UInt64
+    /// Milliseconds since 1970 UTC; `nil` of a damaged one.
+    package var created: UInt64?
     /// The one the secret given now opens.
     package var current: Bool
   }
@@ -76,6 +76,7 @@ extension ManageKeys.Slot {
       case .passphrase: "passphrase"
       case .keyFile: "key file"
       case .recoveryKey: "recovery key"
+      case nil: "damaged key"
       }
     self.init(id: entry.id, kind: kind, created: entry.createdAt, current: entry.name.digest == repository.slot.digest)
   }

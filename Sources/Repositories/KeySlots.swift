@@ -5,10 +5,12 @@ import Storage
 package struct KeySlots: Sendable {
   package struct Entry: Sendable {
     package let name: NumberedName
-    package let derivation: KeySlot.Derivation
-    package let createdAt: UInt64
+    /// `nil` where no copy of it is whole.
+    package let derivation: KeySlot.Derivation?
+    package let createdAt: UInt64?
     /// As people name it: the first 8 hexadecimal digits of its hash.
     package var id: String { KeySlots.id(of: name) }
+    package var isDamaged: Bool { derivation == nil }
   }
 
   let repository: Repository
@@ -17,22 +19,49 @@ package struct KeySlots: Sendable {
 
   static func id(of name: NumberedName) -> String { String(name.digest.hex.prefix(8)) }
 
-  /// Every slot that belongs to this repository, oldest first.
+  /// Every slot that belongs to this repository, oldest first, and those that are damaged, whosever they were.
   package func list() async throws -> [Entry] {
-    var entries: [Entry] = []
-    let names = try await names().sorted { $0.number < $1.number }
-    for name in names where !entries.contains(where: { $0.name.digest == name.digest }) {
-      guard let bytes = try await repository.store.left(of: name.objectName), Digest.sha256(of: bytes) == name.digest,
-        let description = try? KeySlot.describe(bytes), description.repository == repository.id
-      else { continue }
-      entries.append(Entry(name: name, derivation: description.derivation, createdAt: description.createdAt))
+    var entries: [Digest: Entry] = [:]
+    var others: Set<Digest> = []
+    for name in try await names().sorted(by: { $0.number < $1.number }) where entries[name.digest]?.isDamaged != false {
+      switch try await look(at: name) {
+      case .own(let slot):
+        entries[name.digest] = Entry(name: name, derivation: slot.derivation, createdAt: slot.createdAt)
+      case .damaged where entries[name.digest] == nil && !others.contains(name.digest):
+        entries[name.digest] = Entry(name: name, derivation: nil, createdAt: nil)
+      case .damaged, .gone: break
+      case .another:
+        others.insert(name.digest)
+        entries[name.digest] = nil
+      }
     }
-    return entries.sorted { ($0.name.number, $0.name.digest.hex) < ($1.name.number, $1.name.digest.hex) }
+    return entries.values.sorted { ($0.name.number, $0.name.digest.hex) < ($1.name.number, $1.name.digest.hex) }
   }
 
-  /// The names of all slots; each slot has two.
+  /// What lies under the name of a slot.
+  private enum Look {
+    case own(KeySlot.Description)
+    /// Of another repository, or of a later format.
+    case another
+    case damaged
+    case gone
+  }
+
+  private func look(at name: NumberedName) async throws -> Look {
+    guard name.length == KeySlot.length else { return .damaged }
+    guard let bytes = try await repository.store.left(of: name.objectName) else { return .gone }
+    guard Digest.sha256(of: bytes) == name.digest else { return .damaged }
+    do throws(SealError) {
+      let description = try KeySlot.describe(bytes)
+      return description.repository == repository.id ? .own(description) : .another
+    } catch {
+      return error.isLater ? .another : .damaged
+    }
+  }
+
+  /// The names of all slots, also of those that are cut; each slot has two.
   private func names() async throws -> [NumberedName] {
-    try await repository.store.list(prefix: Layout.slots).whole(below: Layout.slots)
+    try await repository.store.list(prefix: Layout.slots).compactMap { NumberedName($0.name, prefix: Layout.slots) }
   }
 
   /// Adds a slot for another secret: written under a new name, read back, opened. Nothing that was there is touched.
@@ -50,7 +79,8 @@ package struct KeySlots: Sendable {
 
   /// Removes the slot named by an unambiguous prefix of its id; never the last one, also where machines remove one another's
   /// at once, and die of it: of its two copies the first goes, and the second only when another slot still has both of its
-  /// own. Whoever looks last of all finds none that has, and puts back what it took.
+  /// own. Whoever looks last of all finds none that has, and puts back what it took. One that is damaged is no other one, and
+  /// may go.
   /// - Throws: `.noSuchVersion`, `.slotNeeded`, `.conflict`; `StoreError`.
   package func remove(_ prefix: String, force: Bool) async throws -> Entry {
     let entries = try await list()
@@ -61,7 +91,7 @@ package struct KeySlots: Sendable {
         matching.isEmpty ? "no key slot is called '\(prefix)'" : "'\(prefix)' names \(matching.count) key slots",
         hint: "`sealift key list` shows them.")
     }
-    guard entries.count > 1 else {
+    guard entries.contains(where: { !$0.isDamaged && $0.name.digest != entry.name.digest }) else {
       throw RepositoryError(
         .slotNeeded, "\(entry.id) is the only key slot: without it nothing can ever be read again",
         hint: "Add another key first with `sealift key add`.")
@@ -76,11 +106,11 @@ package struct KeySlots: Sendable {
         .slotNeeded, "no other key slot has both of its copies: one of them lost would leave nothing",
         hint: "`sealift repair` stores the second copy again; if another machine is removing a key now, let it end.")
     }
-    let held = try await repository.store.get(entry.name.objectName, range: nil)
+    let held = try await entry.isDamaged ? nil : repository.store.get(entry.name.objectName, range: nil)
     let copies = try await names().filter { $0.digest == entry.name.digest }
     for (index, copy) in copies.enumerated() {
       try await delete(copy)
-      if index == 0, try await !isAnotherWhole(than: entry.name.digest) { try await putBack(held, at: copy) }
+      if index == 0, try await !isAnotherWhole(than: entry.name.digest), let held { try await putBack(held, at: copy) }
     }
     // A repair on another machine may have stored it again meanwhile.
     for copy in try await names() where copy.digest == entry.name.digest { try await delete(copy) }
@@ -126,9 +156,7 @@ package struct KeySlots: Sendable {
   private func isAnotherWhole(than digest: Digest) async throws -> Bool {
     var copies: [Digest: Int] = [:]
     for name in try await names() where name.digest != digest {
-      guard let bytes = try await repository.store.left(of: name.objectName), Digest.sha256(of: bytes) == name.digest,
-        let description = try? KeySlot.describe(bytes), description.repository == repository.id
-      else { continue }
+      guard case .own = try await look(at: name) else { continue }
       copies[name.digest, default: 0] += 1
       if copies[name.digest] == 2 { return true }
     }

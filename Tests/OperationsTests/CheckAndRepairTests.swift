@@ -536,6 +536,36 @@ import Testing
     #expect(try await ListVersions(road.world).run(at: road.target).versions.count == versions.count)
   }
 
+  @Test(arguments: [true, false]) func `a key slot without a whole copy is told by a repair, and can be removed`(
+    isCut: Bool
+  ) async throws {
+    let road = try await Road()
+    let keys = ManageKeys(road.world)
+    let added = try await keys.addRecoveryKey(at: road.target).slot
+    let names = road.store.content.keys.filter { $0.text.hasPrefix("keys/") && $0.text.contains("-176-\(added.id)") }
+    #expect(names.count == 2)
+    for name in names {
+      if isCut { road.store.content[name]?.removeLast() } else { road.store.content[name]?[60] ^= 1 }
+    }
+    let objects = names.map(\.text).sorted()
+    let damage = try await check(road, .structure).findings.filter(\.isDamage)
+    #expect(damage.map(\.object).sorted() == objects)
+    #expect(damage.allSatisfy { $0.hint?.contains("`sealift key remove \(added.id)`") == true })
+    for dryRun in [true, false] {
+      var request = RepairRepository.Request(databases: [])
+      request.dryRun = dryRun
+      let outcome = try await RepairRepository(road.world).run(request, at: road.target)
+      #expect(!outcome.isWhole && outcome.copies.isEmpty && outcome.unmended.map(\.object).sorted() == objects)
+    }
+    let listed = try await keys.list(at: road.target)
+    #expect(listed.map(\.kind) == ["key file", "damaged key"])
+    #expect(listed.map(\.id).last == added.id && listed.map(\.current) == [true, false])
+    #expect(try await keys.remove(added.id, at: road.target, force: false).kind == "damaged key")
+    #expect(try await keys.list(at: road.target).count == 1)
+    #expect(try await check(road, .structure).isSound)
+    #expect(try await RepairRepository(road.world).run(.init(databases: []), at: road.target).isWhole)
+  }
+
   @Test func `a database that the repository does not know is no version`() async throws {
     let (road, _, _, _) = try await pushed()
     let error = await #expect(throws: OperationError.self) {

@@ -55,8 +55,13 @@ import Testing
     }
     // To the repository that is meant it is nothing, and no damage.
     let slot = try #require(rest.keys.first { $0.text.hasPrefix("keys/1-") })
-    store.content[slot] = nil
     let repository = try await Repository.open(at: store, with: Home.secret)
+    for name in rest.keys where name.text.hasPrefix(Layout.slots) {
+      store.content[name]?[60] ^= 1
+      #expect(try await KeySlots(of: repository).list().map(\.name) == [repository.slot])
+      store.content[name]?[60] ^= 1
+    }
+    store.content[slot] = nil
     let state = try home.state
     let report = try await RepositoryCheck(repository, state: state, tables: state.path, subset: nil).run()
     #expect(report.findings.isEmpty)
@@ -552,6 +557,9 @@ import Testing
       try await slots.remove(String(home.repository.slot.digest.hex.prefix(12)), force: true)
     }
     #expect(error?.code == .slotNeeded)
+    #expect(try await slots.list().map(\.isDamaged) == [false, true])
+    _ = try await slots.remove(other.id, force: false)
+    #expect(try await slots.list().map(\.name.digest) == [home.repository.slot.digest])
   }
 
   @Test func `a slot that is deleted in words only is not said to be gone`() async throws {

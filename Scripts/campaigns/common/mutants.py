@@ -2993,4 +2993,13 @@ MUTANTS = [
            "if (error as? StoreError)?.code != .unavailable {", "if !MUTANT, (error as? StoreError)?.code != .unavailable {", (r"RepositoriesTests\.Opening",)),
     mutant("a stranger's slot is damage", "Repositories/Checking/OpeningObjects.swift",
            "if let bytes, isOfAnother(bytes, name) { return }", "if !MUTANT, let bytes, isOfAnother(bytes, name) { return }", (r"RepositoriesTests\.Opening",)),
+    mutant("a repair says nothing of keys that it cannot mend", "Operations/Repairing/RepairRepository.swift",
+           "outcome.unmended = report.unmendable.map(", "outcome.unmended = (MUTANT ? [] : report.unmendable).map(", (r"OperationsTests\.CheckAndRepair",)),
+    mutant("a damaged key has no name", "Repositories/KeySlots.swift",
+           "case .damaged where entries[name.digest] == nil", "case .damaged where !MUTANT && entries[name.digest] == nil", (r"OperationsTests\.CheckAndRepair",)),
+    mutant("a key that is cut has no name", "Repositories/KeySlots.swift",
+           "compactMap { NumberedName($0.name, prefix: Layout.slots) }",
+           "compactMap { info in NumberedName(info.name, prefix: Layout.slots).flatMap { MUTANT && $0.length != info.size ? nil : $0 } }", (r"OperationsTests\.CheckAndRepair",)),
+    mutant("a stranger's key with a damaged copy is listed", "Repositories/KeySlots.swift",
+           "others.insert(name.digest)", "if !MUTANT { others.insert(name.digest) }", (r"RepositoriesTests\.Opening",)),
 ]

@@ -31,7 +31,8 @@ package struct RepairRepository: Sendable {
     package var cleared: [CheckRepository.Version] = []
     /// Harmed versions of databases that are not on this machine, and were left as they are.
     package var elsewhere: [CheckRepository.Version] = []
-    /// Damage that only people can mend: records, which nothing else repeats, and manifests above one that is whole.
+    /// Damage that only people can mend: what opens the repository where no copy of it is whole, records, which nothing else
+    /// repeats, and manifests above one that is whole.
     package var unmended: [CheckRepository.Finding] = []
     /// What else stands in the way: what failed, and forks.
     package var failures: [OperationError] = []
@@ -73,6 +74,7 @@ package struct RepairRepository: Sendable {
     try await demandKnown(suspects, to: report, repository, at: target)
     var outcome = Outcome(target: target.name, check: CheckRepository.Outcome(report, target: target.name))
     (outcome.dryRun, outcome.readAll) = (request.dryRun, suspects.isEmpty)
+    outcome.unmended = report.unmendable.map(CheckRepository.Finding.init)
     if !request.dryRun {
       let copies = try await repository.repairOpening { id in
         world.reporter.notice("\(target.name): key slot \(id) was removed meanwhile: it was not stored anew")

@@ -74,6 +74,8 @@ package struct CheckedChain: Sendable {
 package struct CheckReport: Sendable {
   /// Of the objects that open the repository: its file, slots, keyrings, configurations.
   package var findings: [CheckFinding] = []
+  /// Those of them that no repair can mend.
+  package var unmendable: [CheckFinding] = []
   package var chains: [CheckedChain] = []
   /// Objects below the prefixes of a repository whose names say nothing to this program.
   package var unknown = 0

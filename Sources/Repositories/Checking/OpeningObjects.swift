@@ -11,10 +11,23 @@ struct OpeningObjects {
   /// By the hash of their bytes: those of which fewer than two copies are whole, with the bytes of one that is.
   private(set) var lacking: [(prefix: String, bytes: [UInt8])] = []
   private(set) var lacksFile = false
+  /// What was found in objects that lie there twice, with the hash of their bytes.
+  private var flaws: [(prefix: String, digest: Digest, finding: CheckFinding)] = []
   /// Copies that a later program wrote.
   private var later: [NumberedName] = []
 
   init(of repository: Repository) { self.repository = repository }
+
+  /// Damage that no repair can mend, as nothing whole is left to store anew.
+  var unmendable: [CheckFinding] {
+    let mendable = Set(lacking.map { [$0.prefix, Digest.sha256(of: $0.bytes).hex] })
+    return flaws.filter { $0.finding.isDamage && !mendable.contains([$0.prefix, $0.digest.hex]) }.map { flaw in
+      let finding = flaw.finding
+      // What is of a later format stands above it.
+      guard finding.hint == Self.hint else { return finding }
+      return CheckFinding(finding.object, finding.kind, finding.what, hint: "Install a newer sealift.")
+    }
+  }
 
   mutating func look() async throws {
     try await lookAtFile()
@@ -115,16 +128,20 @@ struct OpeningObjects {
     let isLacking = wholeCount < 2
     for (name, kind) in broken {
       let what = kind == .cut ? "is cut" : "is damaged"
-      note(
-        CheckFinding(
-          name.objectName, isLacking ? kind : .spare, "\(Self.title(name.prefix)) \(what)",
-          hint: isLacking && whole != nil ? Self.hint : nil))
+      let hint = whole == nil ? Self.wayOut(of: name) : Self.hint
+      let finding = CheckFinding(
+        name.objectName, isLacking ? kind : .spare, "\(Self.title(name.prefix)) \(what)", hint: isLacking ? hint : nil)
+      flaws.append((name.prefix, name.digest, finding))
+      note(finding)
     }
     guard isNeeded, isLacking, let whole else { return }
     lacking.append((names[0].prefix, whole))
     if names.count == 1 {
       let other = Self.twin(of: names[0]).objectName
-      note(CheckFinding(other, .missing, "\(Self.title(names[0].prefix)) has only one copy", hint: Self.hint))
+      let finding = CheckFinding(
+        other, .missing, "\(Self.title(names[0].prefix)) has only one copy", hint: Self.hint)
+      flaws.append((names[0].prefix, names[0].digest, finding))
+      note(finding)
     }
   }
 
@@ -156,6 +173,13 @@ struct OpeningObjects {
   private static func twin(of name: NumberedName) -> NumberedName {
     let number = name.number % 2 == 1 ? name.number + 1 : name.number - 1
     return NumberedName(prefix: name.prefix, number: number, length: name.length, digest: name.digest)
+  }
+
+  /// What to do where no copy is whole.
+  private static func wayOut(of name: NumberedName) -> String {
+    guard name.prefix == Layout.slots else { return "Bring it back from a copy of the target." }
+    return
+      "Whoever opens with that key is locked out: add it again with `sealift key add`; then `sealift key remove \(KeySlots.id(of: name))`."
   }
 
   private static func title(_ prefix: String) -> String {

@@ -37,6 +37,7 @@ package struct RepositoryCheck: Sendable {
     var opening = OpeningObjects(of: repository)
     try await opening.look()
     report.findings = opening.findings
+    report.unmendable = opening.unmendable
     report.unknown = opening.unknown
     let shown = try await shown()
     report.unknown += shown.unknown

@@ -36,7 +36,7 @@ struct KeyList: SealiftCommand {
     }
     var table = Table([("ID", .left), ("KIND", .left), ("CREATED", .left), ("", .left)])
     for slot in slots {
-      table.add([slot.id, slot.kind, Times.seconds(slot.created), slot.current ? "in use now" : ""])
+      table.add([slot.id, slot.kind, slot.created.map(Times.seconds) ?? "", slot.current ? "in use now" : ""])
     }
     for line in table.lines(within: session.terminal.manner.width) { try session.terminal.result(line) }
     return .success

@@ -101,7 +101,7 @@ enum Documents {
 
   static func key(_ slot: ManageKeys.Slot) -> Json {
     .object([
-      ("id", .string(slot.id)), ("kind", .string(slot.kind)), ("created", .string(Times.text(slot.created))),
+      ("id", .string(slot.id)), ("kind", .string(slot.kind)), ("created", .optional(slot.created.map(Times.text))),
       ("current", .bool(slot.current)),
     ])
   }
