@@ -54,8 +54,10 @@ package struct Repository: Sendable {
     async let keyringListing = store.list(prefix: Layout.keyrings)
     async let configurationListing = store.list(prefix: Layout.configurations)
     var (candidates, stranger) = try await RepositoryFiles.look(at: store)
-    let slots = try await slotListing.whole(below: Layout.slots)
-    var search = SlotSearch(slots, at: store, with: secret, opening: opening)
+    let listed = try await slotListing
+    let slots = listed.whole(below: Layout.slots)
+    var search = SlotSearch(
+      slots, cut: listed.cut(below: Layout.slots), at: store, with: secret, opening: opening)
     let lacksFile = candidates.isEmpty
     // Nothing tells what was left of an init from what has lost its file and has no version yet.
     var isBare = false
@@ -122,23 +124,16 @@ package struct Repository: Sendable {
       if opened.isEmpty, let refusal = search.refusal { throw refusal }
       if opened.isEmpty, let unread = search.unread ?? unread { throw unread }
     }
-    guard !opened.isEmpty || !search.owners.isEmpty else {
-      throw RepositoryError(
-        .damaged, "no key slot of the repository at \(store.traits.location) can be read",
-        hint: "Bring back the objects below keys/ from a copy of the target; without them nothing can be read.")
+    guard let first = opened.first else {
+      throw search.nothingOpens(candidates, in: state, at: store.traits.location)
     }
-    return try await onlyOne(of: opened, at: store)
+    return try await onlyOne(of: opened, first, at: store)
   }
 
   /// After a race of two inits several may open: the one with versions counts.
-  private static func onlyOne(of opened: [Repository], at store: any ObjectStore) async throws -> Repository {
-    guard let first = opened.first else {
-      throw RepositoryError(
-        .wrongKey, "no key slot of the repository at \(store.traits.location) opens with this key",
-        hint:
-          "Check the passphrase or key file; a printed recovery key goes into a file for --recovery-key-file. `sealift key list`, with a key that works, shows every slot that exists."
-      )
-    }
+  private static func onlyOne(
+    of opened: [Repository], _ first: Repository, at store: any ObjectStore
+  ) async throws -> Repository {
     guard opened.count > 1 else { return first }
     var used: [Repository] = []
     for repository in opened where try await repository.hasVersions() { used.append(repository) }
@@ -288,6 +283,11 @@ extension Array where Element == ObjectInfo {
   /// The numbered names of a listing whose objects are whole: others are puts that never ended.
   func whole(below prefix: String) -> [NumberedName] {
     compactMap { info in NumberedName(info.name, prefix: prefix).flatMap { $0.length == info.size ? $0 : nil } }
+  }
+
+  /// Those of the others.
+  func cut(below prefix: String) -> [NumberedName] {
+    compactMap { info in NumberedName(info.name, prefix: prefix).flatMap { $0.length == info.size ? nil : $0 } }
   }
 }
 

@@ -30,9 +30,21 @@ struct SlotSearch: Sendable {
   private(set) var refusal: SealError?
   /// Why a slot could not be read that the target shows: it may be the one that is meant.
   private(set) var unread: StoreError?
+  /// The hashes of whole slots.
+  private(set) var whole: Set<Digest> = []
+  /// Slots of which copies are there, and none is whole: one of each.
+  private(set) var spoilt: [NumberedName] = []
+  /// Slots that a later program wrote.
+  private(set) var later: Set<Digest> = []
+  private let cut: [NumberedName]
 
-  init(_ names: [NumberedName], at store: any ObjectStore, with secret: SlotSecret, opening: @escaping SlotOpening) {
+  /// - Parameter cut: names of objects that have another size.
+  init(
+    _ names: [NumberedName], cut: [NumberedName], at store: any ObjectStore, with secret: SlotSecret,
+    opening: @escaping SlotOpening
+  ) {
     self.names = names.filter { $0.length == KeySlot.length }
+    self.cut = cut.filter { $0.length == KeySlot.length }
     self.store = store
     self.secret = secret
     self.opening = opening
@@ -44,11 +56,20 @@ struct SlotSearch: Sendable {
     // Each slot lies there twice.
     var found: [Digest: Slot] = [:]
     var unread: [(slot: Digest, problem: StoreError)] = []
+    var broken: [Digest: NumberedName] = [:]
+    for name in cut { broken[name.digest] = name }
     for name in names.sorted(by: { $0.number > $1.number }) where found[name.digest] == nil {
       var problem: StoreError?
-      found[name.digest] = try await read(name, &problem)
-      if let problem { unread.append((name.digest, problem)) }
+      switch try await look(at: name, &problem) {
+      case .whole(let slot): found[name.digest] = slot
+      case .spoilt: broken[name.digest] = name
+      case .later: later.insert(name.digest)
+      case .nothing: if let problem { unread.append((name.digest, problem)) }
+      }
     }
+    whole = Set(found.keys)
+    let known = whole.union(later).union(unread.map(\.slot))
+    spoilt = broken.filter { !known.contains($0.key) }.values.sorted { $0.number < $1.number }
     // One whose other copy was read is tried as any.
     self.unread = unread.first { found[$0.slot] == nil }?.problem
     owners = Set(found.values.map(\.repository)).sorted { $0.hex < $1.hex }
@@ -57,12 +78,25 @@ struct SlotSearch: Sendable {
     untried = found.values.sorted(by: { ($0.work, $1.name.number) < ($1.work, $0.name.number) })
   }
 
-  /// `nil` for what is gone, or no whole slot.
-  private func read(_ name: NumberedName, _ unread: inout StoreError?) async throws -> Slot? {
-    guard let bytes = try await store.present(name.objectName, &unread), Digest.sha256(of: bytes) == name.digest,
-      let description = try? KeySlot.describe(bytes)
-    else { return nil }
-    return Slot(name: name, bytes: bytes, repository: description.repository, work: description.cost.work)
+  private enum Look {
+    case whole(Slot)
+    /// There are other bytes than those of its name.
+    case spoilt
+    case later
+    /// It is gone, cannot be read, or was never a slot.
+    case nothing
+  }
+
+  private func look(at name: NumberedName, _ unread: inout StoreError?) async throws -> Look {
+    guard let bytes = try await store.present(name.objectName, &unread) else { return .nothing }
+    guard Digest.sha256(of: bytes) == name.digest else { return .spoilt }
+    do throws(SealError) {
+      let description = try KeySlot.describe(bytes)
+      return .whole(
+        Slot(name: name, bytes: bytes, repository: description.repository, work: description.cost.work))
+    } catch {
+      return error.isLater ? .later : .nothing
+    }
   }
 
   /// Of each repository the slot that this machine opened last, where it is there still and opens.
@@ -82,7 +116,7 @@ struct SlotSearch: Sendable {
   private func open(_ last: Digest, of repository: RepositoryID) async throws -> Opened? {
     var unread: StoreError?
     for name in names where name.digest == last {
-      guard let slot = try await read(name, &unread) else { continue }
+      guard case .whole(let slot) = try await look(at: name, &unread) else { continue }
       return (try? opening(slot.bytes, secret, repository)).map { Opened(slot: slot, master: $0) }
     }
     return nil

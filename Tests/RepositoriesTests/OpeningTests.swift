@@ -545,6 +545,56 @@ import Testing
     #expect(damaged?.code == .damaged)
   }
 
+  /// Both copies of one of two slots.
+  @Test(arguments: ["flipped", "cut", "later", "gone"])
+  func `whoever may have the key of a slot that nobody can try is told so`(harm: String) async throws {
+    let home = try await Home()
+    let key = SlotSecret.keyFile([UInt8](repeating: 5, count: 32))
+    let slot = try await KeySlots(of: home.repository).add(key, current: Home.secret, cost: .least, now: 1).name
+    SlotMemory(in: try home.state).remember(slot.digest)
+    func refusal(_ key: SlotSecret, in state: String?) async throws -> RepositoryError {
+      let error = await #expect(throws: RepositoryError.self) {
+        try await Repository.open(at: home.store, with: key, state: state)
+      }
+      return try #require(error)
+    }
+    let names = home.store.content.keys.filter { $0.text.hasSuffix(slot.digest.hex) }.sorted()
+    #expect(names.count == 2)
+    let plain = try await refusal(.keyFile([UInt8](repeating: 8, count: 32)), in: home.stateFolder)
+    for (index, name) in names.enumerated() {
+      let bytes = try #require(home.store.content[name])
+      switch harm {
+      case "flipped": home.store.content[name]?[150] ^= 1
+      case "cut": home.store.content[name]?.removeLast()
+      case "later":
+        home.store.content[name] = nil
+        let later = Array(bytes[..<8]) + [1] + Array(bytes[9...])
+        let planted = NumberedName(
+          prefix: Layout.slots, number: slot.number + UInt64(index), length: later.count, digest: .sha256(of: later))
+        home.store.content[planted.objectName] = later
+      default: home.store.content[name] = nil
+      }
+      guard index == 0, harm != "later" else { continue }
+      // The other copy was tried.
+      let wrong = try await refusal(.keyFile([UInt8](repeating: 8, count: 32)), in: home.stateFolder)
+      #expect(wrong.code == .wrongKey && wrong.hint == plain.hint)
+    }
+    let (new, known) = (try await refusal(key, in: nil), try await refusal(key, in: home.stateFolder))
+    #expect(new.code == .wrongKey && known.code == .wrongKey)
+    let hints = [new.hint, known.hint].map { $0?.dropFirst(plain.hint?.count ?? 0) ?? "" }
+    switch harm {
+    case "later":
+      for hint in hints { #expect(hint.contains("install a newer sealift"), "\(hint)") }
+      let own = home.repository.slot.digest.hex
+      home.store.content = home.store.content.filter { !$0.key.text.hasSuffix(own) }
+      #expect(try await refusal(key, in: nil).code == .unsupported)
+    case "gone": #expect(hints[0].isEmpty && hints[1].contains("opened here last is gone"), "\(hints)")
+    default:
+      for hint in hints { #expect(hint.contains("damaged (keys/") && hint.contains(slot.digest.hex), "\(hint)") }
+      #expect(hints[1].contains("opened here last is damaged"))
+    }
+  }
+
   @Test func `a damaged slot does not count when the last good one is to be removed`() async throws {
     let home = try await Home()
     let slots = KeySlots(of: home.repository)
