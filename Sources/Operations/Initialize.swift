@@ -48,7 +48,7 @@ package struct Initialize: Sendable {
         }
         return Outcome(repository: try await target.open(world).id.hex, created: false)
       }
-      let secret = try await target.unlock().slotSecret()
+      let secret = try await target.unlock().newSlotSecret()
       _ = try HostName.current(world)
       // Not before now: who is refused finds no empty folder in the place of a disk.
       let made = try ground == .missing ? maker?.make() : nil

@@ -27,7 +27,7 @@ package struct ManageKeys: Sendable {
 
   /// Adds a slot for a passphrase or the content of a key file: written, read back, opened.
   package func add(_ secret: UnlockSecret, at target: TargetAccess) async throws -> Slot {
-    try await explained("adding a key at", target) { try await add(secret.slotSecret(), at: target) }
+    try await explained("adding a key at", target) { try await add(secret.newSlotSecret(), at: target) }
   }
 
   /// Makes a recovery key, adds its slot and returns the text to print once.

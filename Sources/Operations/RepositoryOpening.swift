@@ -56,7 +56,7 @@ extension TargetAccess {
           lackingFile: lackingFile
         ) { slot, secret, repository throws(SealError) in try slots.open(slot, secret, repository) }
       } catch let error as RepositoryError where error.code == .wrongKey {
-        guard let another = try await unlockAgain() else { throw error }
+        guard let another = try await unlockAgain() else { throw error.told(of: next) }
         next = another
       }
     }
@@ -114,11 +114,39 @@ extension StoreError {
   }
 }
 
+extension RepositoryError {
+  /// The same, with what may be wrong with what was typed.
+  fileprivate func told(of secret: UnlockSecret) -> RepositoryError {
+    guard secret.isMistypedRecoveryKey else { return self }
+    var told = self
+    told.message += " (if it is a recovery key, it is mistyped)"
+    return told
+  }
+}
+
 extension UnlockSecret {
   /// What a person typed where a passphrase was asked for: with a recovery key's check in it, it is one.
   package static func typed(_ bytes: [UInt8]) -> UnlockSecret {
     let text = String(decoding: bytes, as: UTF8.self)
     return (try? RecoveryKey.parse(text)) == nil ? .passphrase(bytes) : .recoveryKey(text)
+  }
+
+  /// As long as a recovery key, and none.
+  package var isMistypedRecoveryKey: Bool {
+    guard case .passphrase(let bytes) = self else { return false }
+    return RecoveryKey.isMistyped(String(decoding: bytes, as: UTF8.self))
+  }
+
+  /// Of a key that is to open from now on.
+  /// - Throws: `.usage` also for a passphrase that is a recovery key: where it is typed, it is taken for one.
+  func newSlotSecret() throws -> SlotSecret {
+    if case .passphrase(let bytes) = self, case .recoveryKey = UnlockSecret.typed(bytes) {
+      throw OperationError(
+        .usage, code: "passphraseIsRecoveryKey",
+        "the new passphrase is a recovery key, which opens the repository that it was made for",
+        hint: "Choose a passphrase. Once the repository is there, `sealift key recovery` makes a recovery key for it.")
+    }
+    return try slotSecret()
   }
 
   /// - Throws: `.usage` for a key file that cannot be one, `.wrongKey` for a recovery key that was mistyped.

@@ -43,6 +43,13 @@ package enum RecoveryKey {
     return key
   }
 
+  /// Whether a text is as long as a recovery key, and none: who typed it may have slipped.
+  package static func isMistyped(_ text: String) -> Bool {
+    let digits = text.filter { !$0.isWhitespace && $0 != "-" }
+    guard digits.count == 56, digits.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else { return false }
+    return (try? parse(text)) == nil
+  }
+
   private static func mistyped(_ why: String) -> SealError { refusal("the recovery key is mistyped: \(why)") }
 
   private static func refusal(_ message: String) -> SealError {

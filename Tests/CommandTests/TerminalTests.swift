@@ -1,6 +1,9 @@
+import Backends
 import Glibc
 import Operations
 import Platform
+import Repositories
+import Sealing
 import Storage
 import TestKit
 import Testing
@@ -74,6 +77,23 @@ import Testing
     #expect(listed.contains("asked 1 status 0"), "\(listed)")
     let line = listed.split(whereSeparator: \.isNewline).first { $0.contains("in use now") }
     #expect(line?.contains("recovery key") == true && !listed.contains(key))
+  }
+
+  /// Such a passphrase could be made once.
+  @Test func `a recovery key that is typed is tried as a passphrase, too, before anybody is asked again`() async throws
+  {
+    let program = try Program()
+    let key = RecoveryKey.text(of: [UInt8](repeating: 1, count: 32))
+    let store = try FolderStore(path: program.file("target"), create: true)
+    _ = try await RepositoryFiles.create(at: store, with: .passphrase(Array(key.utf8)), cost: .least, now: 1)
+    let target = "file://\(program.file("target"))"
+    let listed = try await play(program, "\(key)\\n", "--target", target, "key", "list")
+    #expect(listed.contains("asked 1 status 0") && !listed.contains(key), "\(listed)")
+    let slip = "B\(key.dropFirst())"
+    let again = try await play(program, "\(slip)\\n|\(key)\\n", "--target", target, "key", "list")
+    #expect(again.contains("asked 2 status 0"), "\(again)")
+    #expect(
+      again.contains("that does not open it (if it is a recovery key, it is mistyped); passphrase or"), "\(again)")
   }
 
   @Test func `a mistyped, an empty and an interrupted passphrase change nothing`() async throws {

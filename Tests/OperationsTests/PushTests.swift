@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import Operations
 import Repositories
+import Sealing
 import Snapshots
 import Storage
 import TestKit
@@ -412,6 +413,33 @@ import Testing
       try await keys.remove(slots[1].id, at: recovered, force: true)
     }
     #expect(last?.kind == .usage)
+  }
+
+  /// Typed, it would be taken for what it looks like.
+  @Test func `a recovery key is no new passphrase, and one that is mistyped is told so`() async throws {
+    let road = try await Road()
+    let text = RecoveryKey.text(of: [UInt8](repeating: 1, count: 32))
+    let secret = UnlockSecret.passphrase(Array(text.utf8))
+    let before = road.store.content
+    let added = await #expect(throws: OperationError.self) {
+      try await ManageKeys(road.world).add(secret, at: road.target)
+    }
+    #expect(added?.kind == .usage && added?.code == "passphraseIsRecoveryKey" && road.store.content == before)
+    let elsewhere = try Scratch()
+    let empty = MemoryStore()
+    let made = await #expect(throws: OperationError.self) {
+      try await Initialize(road.withoutState(elsewhere)).run(
+        at: TargetAccess(name: "empty", store: empty, unlock: { secret }), ifMissing: false)
+    }
+    #expect(made?.code == "passphraseIsRecoveryKey" && empty.content.isEmpty)
+    for (typed, isSlip) in [(text, false), ("B\(text.dropFirst())", true), ("open sesame", false)] {
+      let error = await #expect(throws: OperationError.self) {
+        try await ManageKeys(road.world).list(
+          at: TargetAccess(name: "memory", store: road.store, unlock: { .passphrase(Array(typed.utf8)) }))
+      }
+      #expect(error?.kind == .wrongKey)
+      #expect(error?.message.contains("(if it is a recovery key, it is mistyped)") == isSlip, "\(typed)")
+    }
   }
 
   @Test func `two machines that remove one another's key do not lock everybody out`() async throws {

@@ -81,6 +81,13 @@ import Testing
     let typed = text.lowercased().replacing("-", with: " ").replacing("o", with: "0").replacing("i", with: "1")
       .replacing("b", with: "8")
     #expect(try RecoveryKey.parse("\n" + typed + " ") == Fixed.recoveryKey)
+    // With its length alone it is one with a slip, or something else.
+    let slip = String(text.dropLast()) + (text.hasSuffix("A") ? "C" : "A")
+    for (other, isSlip) in [
+      (text, false), (slip, true), ("9\(text.dropFirst())", true), (text + "A", false), ("", false),
+    ] {
+      #expect(RecoveryKey.isMistyped(other) == isSlip, "\(other)")
+    }
   }
 
   @Test func `Every mistyped character of a recovery key is noticed, and every swap of neighbours`() {

@@ -34,11 +34,17 @@ actor Keyholder {
     return secret
   }
 
-  /// Another answer, where the one that was typed did not open the repository: it is not kept.
+  /// Another answer, where the one that was typed did not open the repository: it is not kept. A recovery key may be somebody's
+  /// passphrase.
   /// - Returns: `nil` where none was typed, or nobody is asked once more.
   func another(for target: TargetSettings) throws -> UnlockSecret? {
-    guard !isNew, typed.removeValue(forKey: target.name) != nil, !isGivenUp(target) else { return nil }
-    return try prompted(for: target)
+    guard !isNew, let tried = typed.removeValue(forKey: target.name) else { return nil }
+    if case .recoveryKey(let text) = tried {
+      let same = UnlockSecret.passphrase(Array(text.utf8))
+      typed[target.name] = same
+      return same
+    }
+    return try isGivenUp(target) ? nil : prompted(for: target, after: tried)
   }
 
   /// Whether what was typed for a target has not been tried. It is taken as tried from then on.
@@ -46,7 +52,8 @@ actor Keyholder {
 
   private func isGivenUp(_ target: TargetSettings) -> Bool { asked[target.name, default: 0] >= Self.tries }
 
-  private func prompted(for target: TargetSettings) throws -> UnlockSecret {
+  /// - Parameter tried: what was typed before.
+  private func prompted(for target: TargetSettings, after tried: UnlockSecret? = nil) throws -> UnlockSecret {
     if let held = typed[target.name] { return held }
     // Nobody is asked three times for each of a thousand databases.
     guard isNew || !isGivenUp(target) else {
@@ -55,7 +62,8 @@ actor Keyholder {
         hint: "Run it again with its passphrase or recovery key.")
     }
     let isAgain = asked[target.name] != nil
-    let answer = try Prompt.passphrase(question(for: target, isAgain: isAgain), twice: isNew, on: terminal)
+    let answer = try Prompt.passphrase(
+      question(for: target, isAgain: isAgain, after: tried), twice: isNew, on: terminal)
     let secret = isNew ? UnlockSecret.passphrase(answer) : .typed(answer)
     asked[target.name, default: 0] += 1
     if !isNew, !isAgain { untried.insert(target.name) }
@@ -63,9 +71,10 @@ actor Keyholder {
     return secret
   }
 
-  private func question(for target: TargetSettings, isAgain: Bool) -> String {
+  private func question(for target: TargetSettings, isAgain: Bool, after tried: UnlockSecret?) -> String {
     if isNew { return "new passphrase for \(target.name)" }
-    return "\(isAgain ? "that does not open it; " : "")passphrase or recovery key for \(target.name)"
+    let slip = tried?.isMistypedRecoveryKey == true ? " (if it is a recovery key, it is mistyped)" : ""
+    return "\(isAgain ? "that does not open it\(slip); " : "")passphrase or recovery key for \(target.name)"
   }
 }
 
