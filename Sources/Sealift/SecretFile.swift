@@ -20,10 +20,7 @@ package enum SecretFile {
           throw FileContent.Failure(reason: exposed)
         }, isCancelled: isCancelled)
     } catch  where error.reason == exposed {
-      throw OperationError(
-        .usage, code: "secretExposed", "\(path) can be read or changed by others than its owner",
-        hint: "Close it with `chmod 600 \(path)`; if others have used this machine, change the secret too. "
-          + "In a configuration, one that a container mounts: \"passphraseCommand\": \"cat \(path)\".")
+      throw openToOthers(path)
     } catch {
       if isCancelled() { throw CancellationError() }
       throw OperationError(
@@ -39,6 +36,54 @@ package enum SecretFile {
   }
 
   private static let exposed = "open to others"
+
+  /// What is to be run can be run as it stands.
+  private static func openToOthers(_ path: String) -> OperationError {
+    let change = "if others have used this machine, change the secret too."
+    if let file = handedOver(as: path) {
+      return OperationError(
+        .usage, code: "secretExposed",
+        "\(file), handed over as \(path), can be read or changed by others than its owner",
+        hint: "Let nobody but its owner read or change that file (mode 600); \(change)")
+    }
+    let name = isPlain(path) ? path : shellQuoted(path.hasPrefix("-") ? "./\(path)" : path)
+    return OperationError(
+      .usage, code: "secretExposed", "\(path) can be read or changed by others than its owner",
+      hint: "Close it with `chmod 600 \(name)`; \(change) "
+        + "In a configuration, one that a container mounts: \"passphraseCommand\": \"\(inJSON("cat \(name)"))\".")
+  }
+
+  /// The file that a shell opened, where the path is only a name of what is open, such as `/dev/stdin`.
+  private static func handedOver(as path: String) -> String? {
+    guard ["/dev/stdin", "/dev/fd/", "/proc/"].contains(where: { path.hasPrefix($0) }) else { return nil }
+    let file = resolved(path)
+    return file == path ? "a file without a name" : file
+  }
+
+  /// A shell reads it as one word, and as no option.
+  private static func isPlain(_ path: String) -> Bool {
+    !path.hasPrefix("-")
+      && path.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "+")...UInt8(ascii: ":"), UInt8(ascii: "_"), UInt8(ascii: "@"), UInt8(ascii: "="): true
+        default: byte >= 0x80
+        }
+      }
+  }
+
+  private static func inJSON(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"", "\\": result += "\\\(scalar)"
+      case _ where scalar.value < 0x20:
+        result += "\\u00" + (scalar.value < 0x10 ? "0" : "") + String(scalar.value, radix: 16)
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
 
   /// systemd's own copy for one service (`LoadCredential=`), in a folder that nobody else can enter: where the service has a
   /// `User=`, an access list lets that user read it, and what looks like the right of a group is the mask of that list.

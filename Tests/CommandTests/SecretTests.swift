@@ -150,6 +150,26 @@ import Testing
     }
   }
 
+  @Test(arguments: ["a b", "it's", #"say "x""#, #"back\slash"#, "$HOME"])
+  func `the way out of an open file does what it says as it stands, whatever the file is called`(
+    name: String
+  ) async throws {
+    let program = try Program()
+    try program.write("open sesame", to: name, mode: 0o644)
+    let path = program.file(name)
+    let ending = try await program("--target", program.file("target"), "--json", "init", "--passphrase-file", path)
+    let hint = try #require(ending.errorDocument().hint)
+    let setting = try #require(hint.firstRange(of: #""passphraseCommand""#), "\(hint)")
+    let settings = try decoded([String: String].self, "{\(hint[setting.lowerBound...].dropLast())}")
+    let command = try #require(settings["passphraseCommand"])
+    #expect(try await Child.run(["/bin/sh", "-c", command]).output == "open sesame")
+    let closing = try #require(hint.split(separator: "`").dropFirst().first, "\(hint)")
+    #expect(try await Child.run(["/bin/sh", "-c", String(closing)]).isSuccess)
+    var status = stat()
+    let answer = stat(path, &status)
+    #expect(answer == 0 && status.st_mode & 0o777 == 0o600, "\(closing)")
+  }
+
   @Test func `empty and missing secrets are refused`() async throws {
     let program = try Program()
     try program.write("", to: "empty")

@@ -283,6 +283,15 @@ import Testing
       try await Repository.create(at: bench.target, key: .passphraseFile(file), state: bench.state)
     }
     #expect(exposed?.code == "secretExposed")
+    // Of what is open it is told what it is: its own name is no file's.
+    let descriptor = Glibc.open(file, O_RDONLY | O_CLOEXEC)
+    defer { close(descriptor) }
+    let handed = await #expect(throws: SealiftError.self) {
+      try await Repository.create(
+        at: bench.target, key: .passphraseFile("/proc/self/fd/\(descriptor)"), state: bench.state)
+    }
+    #expect(handed?.code == "secretExposed" && handed?.hint?.contains("chmod") == false)
+    #expect(handed?.message.contains("/passphrase, handed over as /proc/self/fd/\(descriptor), ") == true)
     #expect(bench.objects(below: "").isEmpty)
     chmod(file, 0o600)
     let made = try await Repository.create(at: bench.target, key: .passphraseFile(file), state: bench.state)

@@ -3022,4 +3022,10 @@ MUTANTS = [
            "if case .recoveryKey(let text) = tried {", "if !MUTANT, case .recoveryKey(let text) = tried {", (r"CommandTests\.Terminal",)),
     mutant("a slip in what may be a recovery key is not told where it is asked for", "SealiftTool/Secrets/Keyholder.swift",
            "tried?.isMistypedRecoveryKey == true", "!MUTANT && tried?.isMistypedRecoveryKey == true", (r"CommandTests\.Terminal",)),
+    mutant("a file of any name is closed as it is called", "Sealift/SecretFile.swift",
+           "let name = isPlain(path) ? path", "let name = MUTANT || isPlain(path) ? path", (r"CommandTests\.Secret",)),
+    mutant("a command stands in JSON as in a shell", "Sealift/SecretFile.swift",
+           "    for scalar in text.unicodeScalars {\n", "    if MUTANT { return text }\n    for scalar in text.unicodeScalars {\n", (r"CommandTests\.Secret",)),
+    mutant("what is open is closed by the name of its descriptor", "Sealift/SecretFile.swift",
+           "if let file = handedOver(as: path) {", "if !MUTANT, let file = handedOver(as: path) {", (r"LibraryTests\.RepositoryTests",)),
 ]
