@@ -139,6 +139,19 @@ import Testing
     #expect(ended.output.contains("# x86_64 avx2 Swift \(release) ") == (release != "6.3.1"))
   }
 
+  @Test(
+    arguments: [
+      ("130 101 101", 101, 0), ("130 131 129", 129, 0), ("130 101", 101, 1),
+    ] as [(String, Int, Int32)])
+  func `of three rounds the least counts, and each has to be there`(
+    counts: String, least: Int, status: Int32
+  ) async throws {
+    let ended = try await bash(
+      #"for count in $3; do echo "pull hashes $count"; done | "$1/Scripts/callgrind.d/least" 3"#, counts)
+    #expect(ended.status == status, "\(ended.output) \(ended.error)")
+    #expect(ended.output == "pull hashes \(least)\n")
+  }
+
   @Test func `bounds say by what they were counted`() throws {
     let text = try SourceTree.text("Tests/instruction-counts.txt")
     #expect(text.prefixMatch(of: #/[#] \w+ (?:avx2|plain) Swift [^ ]+ sqlite [\d.]+ zstd [\d.]+\n/#) != nil)
