@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Do the campaigns see what they look for? Each check gives them something made up whose meaning is known. The tests run it."""
-import collections, contextlib, importlib.machinery, importlib.util, io, json, os, shutil, subprocess, sys, tempfile, types
+import collections, contextlib, importlib.machinery, importlib.util, io, json, os, shutil, signal, subprocess, sys, tempfile, types
 from unittest import mock
 
 sys.dont_write_bytecode = True
@@ -175,7 +175,7 @@ def of_kept_rows():
 
 def of_idle_campaigns():
     """One that injected nothing says so, and has found nothing."""
-    writers, links, soak = (loaded(f"{HERE}/../{name}") for name in ("writers", "links", "soak"))
+    writers, links, soak, errors, canary = (loaded(f"{HERE}/../{name}") for name in ("writers", "links", "soak", "errors", "canary"))
     busy = {"error": None, "bookings": 3, "is_alive": lambda: False}
     lively = collections.Counter({"faults": 2, "killed": 1, "late requests": 1, "restores": 9})
 
@@ -200,7 +200,30 @@ def of_idle_campaigns():
                 hall = types.SimpleNamespace(desk=desk, precious="", check=lambda *_: None, clear=lambda: None, configure=lambda: None)
                 return refuses(links, links.campaign, hall, "state", 0), told
 
+    def met(*hits):
+        """Runs the campaign of faults with a command whose calls come again so, drawn three at a time."""
+        left, told = iter(hits), []
+        made = types.SimpleNamespace(own={("write", number) for number in range(len(hits))})
+        seen = types.SimpleNamespace(excuse=lambda _: None, strangers=[], voiceless=False)
+        case = types.SimpleNamespace(desk=types.SimpleNamespace(folder="/nonexistent"), arguments=[], look=lambda *_: None)
+        with mock.patch.multiple(errors, COMMANDS={"list": None}, Command=lambda *_: case, FAULTS={"write": ["EIO"]},
+                                 trace=lambda *_: (types.SimpleNamespace(returncode=0), made),
+                                 fail=lambda *_: (types.SimpleNamespace(returncode=3), seen, next(left) and ("write", 1, 1))):
+            with mock.patch.object(errors.rows, "tell", lambda *said, **more: told.append((said[3].split(" runs")[0], more["size"]))):
+                return refuses(errors, errors.campaign, "list", None, 3, 1, "/nonexistent"), told
+
+    def ended_before_its_signal():
+        """A process that is over when the signal comes: told as one without a core."""
+        with tempfile.TemporaryDirectory() as folder:
+            process = canary.start(["true"], folder)
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            os.kill(process.pid, signal.SIGABRT)
+            return canary.told_core(process)
+
     return {
+        "faults of which one comes late": (met(*[0] * 7, 1, 0, 1), (False, [("1 faults met in 9", 1)])),
+        "faults of which none comes": (met(*[0] * 7), (True, [])),
+        "a command that ended before its signal": (ended_before_its_signal(), (0, False)),
         "a writer that writes": (written(), False),
         "one that failed at the end": (written(error=OSError()), True),
         "one that hangs": (written(is_alive=lambda: True), True),
