@@ -115,7 +115,9 @@ import Testing
   }
 
   @Test func `nothing at the port is explained`() async throws {
-    let port = await withServer({ _ in .status(200) }) { $0.port }
+    let dead = try DeadPort()
+    defer { withExtendedLifetime(dead) {} }
+    let port = dead.number
     let error = await storeError { _ = try await HTTPClient().send(HTTPRequest("GET", "http://127.0.0.1:\(port)/")) }
     #expect(error?.code == .unavailable)
     #expect(error?.message.hasPrefix("nothing answers at 127.0.0.1:\(port)") == true)
@@ -366,7 +368,9 @@ import Testing
   @Test func `a proxy that is not there is told beside the target, and without its password`() async {
     await #expect(processExitsWith: .success) { () async throws -> Void in
       unsetenv("no_proxy")
-      let port = await withServer({ _ in .status(200) }) { $0.port }
+      let dead = try DeadPort()
+      defer { withExtendedLifetime(dead) {} }
+      let port = dead.number
       setenv("https_proxy", "http://ali:geheim@127.0.0.1:\(port)", 1)
       let error = await storeError {
         _ = try await HTTPClient().send(HTTPRequest("GET", "https://backup.example/x"))

@@ -1,3 +1,6 @@
+import Glibc
+import Storage
+import TestKit
 import Testing
 
 @testable import Backends
@@ -21,5 +24,15 @@ import Testing
       }
       try await group.waitForAll()
     }
+  }
+
+  @Test func `a dead port is nobody else's while it is held, and refuses whoever connects`() async throws {
+    let dead = try DeadPort()
+    defer { withExtendedLifetime(dead) {} }
+    let number = dead.number
+    let taken = #expect(throws: DeadPort.NotBound.self) { try DeadPort(number) }
+    #expect(taken?.code == EADDRINUSE)
+    let error = await storeError { _ = try await HTTPClient().send(HTTPRequest("GET", "http://127.0.0.1:\(number)/")) }
+    #expect(error?.message.hasPrefix("nothing answers at") == true)
   }
 }
