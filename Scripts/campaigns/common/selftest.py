@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Do the campaigns see what they look for? Each check gives them something made up whose meaning is known. The tests run it."""
-import collections, contextlib, importlib.machinery, importlib.util, io, json, os, shutil, signal, subprocess, sys, tempfile, types
+import collections, contextlib, importlib.machinery, importlib.util, io, json, os, shutil, signal, subprocess, sys, tempfile, threading, time, types
 from unittest import mock
 
 sys.dont_write_bytecode = True
@@ -241,6 +241,50 @@ def of_idle_campaigns():
     }
 
 
+def of_patience():
+    """A command that goes on is waited for, however slow; one that stands still hangs, and none is waited for without end."""
+    memory = loaded(f"{HERE}/../memory")
+
+    def looked_at(*times, ends_at=None):
+        """How a command ends whose time on processors is this, look by look: its status, or what was said of it."""
+        looks = []
+
+        def spent(process):
+            looks.append(process)
+            if len(looks) == ends_at:
+                os.kill(process, signal.SIGTERM)
+                os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+            return times[min(len(looks), len(times)) - 1]
+
+        with mock.patch.object(memory, "spent", spent):
+            try:
+                return memory.ended(["sleep", "600"], patience=0.1).returncode
+            except memory.Wrong as wrong:
+                return str(wrong)
+
+    def counted():
+        """Whether what a thread did that has ended shows."""
+        before, start = memory.spent(os.getpid()), time.process_time()
+
+        def work():
+            while time.process_time() < start + 0.1:
+                pass
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        return memory.spent(os.getpid()) - before >= 0.05 * os.sysconf("SC_CLK_TCK")
+
+    said = memory.ended(["sh", "-c", "echo out; echo error >&2; exit 3"])
+    return {
+        "a command that ends": ((said.returncode, said.stdout, said.stderr), (3, "out\n", "error\n")),
+        "a slow one": (looked_at(1, 2, 3, 4, 5, 6, 7, 8, 9, ends_at=3), -signal.SIGTERM),
+        "one that stands still": (looked_at(1, 2, 2), "it hung for 0.1 s"),
+        "one that goes on without end": (looked_at(*range(memory.LOOKS)), f"it had not ended after {memory.LOOKS * 0.1} s"),
+        "the time of a thread that ended": (counted(), True),
+    }
+
+
 def of_objects():
     """Of what lies in a build folder, the objects of sources that are there."""
     fuzz = loaded(f"{HERE}/../fuzz")
@@ -266,7 +310,7 @@ def seen(log, status):
 
 
 def main():
-    found = of_crashes() | of_slices() | of_commits() | of_later_runs() | of_kept_rows() | of_idle_campaigns() | of_objects()
+    found = of_crashes() | of_slices() | of_commits() | of_later_runs() | of_kept_rows() | of_idle_campaigns() | of_patience() | of_objects()
     wrong = {what: pair for what, pair in found.items() if pair[0] != pair[1]}
     for what, (found, expected) in wrong.items():
         print(f"WRONG {what}: {found} (expected {expected})")
