@@ -8,7 +8,7 @@ import Platform
 ///
 /// Who exchanges the journal right after it was looked at is not kept from it: only a user who owns no more than the
 /// database is safe from that.
-enum SuperJournal {
+package enum SuperJournal {
   /// What a journal ends with that names one: the name, its length and a sum in four bytes each, and this.
   private static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
   private static let tail = 16
@@ -52,6 +52,19 @@ enum SuperJournal {
       return nil
     }
     defer { close(file) }
+    return try record(in: file, journal)?.name
+  }
+
+  /// What a journal ends with that names one.
+  private struct Record {
+    var name: [UInt8]
+    /// Where in the journal it begins.
+    var start: Int
+    /// SQLite passes over one whose sum is another one: the journal is rolled back as if it named nothing.
+    var isHeeded: Bool
+  }
+
+  private static func record(in file: Int32, _ journal: String) throws(SnapshotError) -> Record? {
     var status = stat()
     guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     let end = Int(status.st_size) - tail
@@ -60,9 +73,21 @@ enum SuperJournal {
     guard bytes[8...].elementsEqual(magic) else { return nil }
     let length = bytes[..<4].reduce(0) { ($0 << 8) | Int($1) }
     guard length <= min(end, Int(PATH_MAX)) else { return nil }
+    let stored = try readBytes(file, journal, at: end - length, length)
     // To SQLite it is a text of C.
-    let name = try readBytes(file, journal, at: end - length, length).prefix { $0 != 0 }
-    return name.isEmpty ? nil : Array(name)
+    let name = Array(stored.prefix { $0 != 0 })
+    guard !name.isEmpty else { return nil }
+    let sum = bytes[4..<8].reduce(UInt32(0)) { ($0 << 8) | UInt32($1) }
+    // The number of a page stands before the name.
+    return Record(name: name, start: end - length - 4, isHeeded: sums(of: stored).contains(sum))
+  }
+
+  /// SQLite adds what C calls `char`, which has a sign on one processor and none on another.
+  private static func sums(of name: [UInt8]) -> [UInt32] {
+    [
+      name.reduce(UInt32(0)) { $0 &+ UInt32($1) },
+      name.reduce(UInt32(0)) { $0 &+ UInt32(truncatingIfNeeded: Int8(bitPattern: $1)) },
+    ]
   }
 
   /// Whether SQLite makes such a name for a database in the same folder: `app.db-mj01ABCD9EF`.
@@ -71,12 +96,16 @@ enum SuperJournal {
     let place = Array((parent == "/" ? parent : parent + "/").utf8)
     guard name.starts(with: place) else { return false }
     let last = Array(name[place.count...])
-    let ending = Array(last.suffix(12))
-    guard last.count > 12, !last.contains(UInt8(ascii: "/")), ending.starts(with: "-mj".utf8),
-      ending[9] == UInt8(ascii: "9"), (ending[3..<9] + ending[10...]).allSatisfy(isHexadecimal)
-    else { return false }
+    guard !last.contains(UInt8(ascii: "/")), isMadeUp(last) else { return false }
     guard (fileSize(String(decoding: name, as: UTF8.self)) ?? 0) <= longestList else { return false }
     return isFileOrNothing(name[...]) && listed(in: name).allSatisfy { isFileOrNothing($0) }
+  }
+
+  /// - Parameter name: without its folder.
+  private static func isMadeUp(_ name: [UInt8]) -> Bool {
+    let ending = Array(name.suffix(12))
+    return name.count > 12 && ending.starts(with: "-mj".utf8) && ending[9] == UInt8(ascii: "9")
+      && (ending[3..<9] + ending[10...]).allSatisfy(isHexadecimal)
   }
 
   /// A pipe would hold SQLite for ever, here as well.
@@ -99,5 +128,54 @@ enum SuperJournal {
 
   private static func isHexadecimal(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "F")).contains(byte)
+  }
+}
+
+// MARK: - Away from it
+
+extension SuperJournal {
+  /// Has a journal roll back by itself that is about to get another name.
+  ///
+  /// A transaction over several databases is committed in the instant in which its super-journal goes, and whoever rolls back
+  /// the last of their journals removes it. A journal that is moved aside is none of those any more: it would pass for
+  /// that of a committed transaction later, and with what it keeps the old content of the half-written database would go.
+  /// As long as the super-journal is there, the transaction has to be rolled back whatever happens: without the name in it
+  /// the journal says just that, also where the restore is cut off before anything is moved. Where the super-journal is
+  /// gone, the transaction is committed, and the journal must go on to say so.
+  ///
+  /// Only for a database that nobody has open: what somebody is about to commit would be rolled back here alone. A push
+  /// changes no journal, nor does anything else here but SQLite: this goes for what is moved out of its place anyway.
+  /// - Throws: `.hotJournal` where it cannot be done, or nobody can tell.
+  package static func makeIndependent(journalOf database: String) throws(SnapshotError) {
+    let journal = database + "-journal"
+    let flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+    guard isFileOrNothing(Array(journal.utf8)[...]) else { return }
+    var file = open(journal, O_RDWR | flags)
+    if file < 0 { file = open(journal, O_RDONLY | flags) }
+    guard file >= 0 else { return }
+    defer { close(file) }
+    // One that cannot be read was never looked at, and is moved as it is: its disk may be why the database is replaced.
+    guard let found = try? record(in: file, journal), found.isHeeded, found.start > 0 else { return }
+    // What SQLite has not made is none of its transactions, and nobody learns from us whether it is there.
+    let last = found.name.split(separator: UInt8(ascii: "/")).last.map { Array($0) } ?? []
+    guard found.name.first == UInt8(ascii: "/"), isMadeUp(last), try stands(found.name, journal) else { return }
+    guard ftruncate(file, off_t(found.start)) == 0, fsync(file) == 0 else { throw inseparable(journal, errno) }
+  }
+
+  /// As SQLite asks: to it an empty file is none.
+  private static func stands(_ superJournal: [UInt8], _ journal: String) throws(SnapshotError) -> Bool {
+    var status = stat()
+    guard stat(text(superJournal[...]), &status) == 0 else {
+      guard [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) else { throw inseparable(journal, errno) }
+      return false
+    }
+    return status.st_mode & S_IFMT != S_IFREG || status.st_size > 0
+  }
+
+  private static func inseparable(_ journal: String, _ number: Int32) -> SnapshotError {
+    SnapshotError(
+      .hotJournal,
+      "\(journal) is that of a transaction over several databases, and cannot be moved away from them: \(words(number))",
+      hint: "Let the application open all databases of this transaction once first.")
   }
 }

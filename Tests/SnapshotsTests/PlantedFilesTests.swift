@@ -36,16 +36,6 @@ import Testing
 
   // MARK: What a journal names
 
-  /// Ends a journal as SQLite does where the transaction is one of several databases.
-  private func endJournal(of database: String, naming superJournal: String) throws {
-    func four(_ number: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) } }
-    let name = Array(superJournal.utf8)
-    let sum = name.reduce(UInt32(0)) { $0 + UInt32($1) }
-    let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
-    let journal = try fileBytes(database + "-journal")
-    try writeFile(database + "-journal", journal + four(0) + name + four(UInt32(name.count)) + four(sum) + magic)
-  }
-
   /// SQLite would remove it with the journal, as whoever rolls that back: root, perhaps.
   @Test(arguments: ["precious", "live/precious", "live/../precious-mj01ABCD9EF", "live/app.db-mj01abcd9ef"])
   func `nobody rolls back a journal that has a file of others removed`(name: String) async throws {
@@ -116,6 +106,41 @@ import Testing
     defer { helper.cancel() }
     #expect(try await refusal(desk, by: .recovery)?.code == .hotJournal)
     #expect(access(superJournal, F_OK) == 0)
+  }
+
+  /// The kernel says in the end that the disk failed.
+  @Test func `a journal that cannot be made independent is told, with the way out`() async throws {
+    await #expect(processExitsWith: .success) {
+      let scratch = try Scratch()
+      let (path, superJournal) = (scratch.file("app.db"), scratch.file("other.db-mj01ABCD9EF"))
+      try writeFile(path + "-journal", [UInt8](repeating: 1, count: 512))
+      try writeFile(superJournal, Array((path + "-journal").utf8) + [0])
+      try endJournal(of: path, naming: superJournal)
+      guard FailingCalls.fail(.fsync, with: EIO) else { fatalError("this kernel takes no filters") }
+      let error = #expect(throws: SnapshotError.self) { try SuperJournal.makeIndependent(journalOf: path) }
+      #expect(error?.code == .hotJournal && error?.message.contains(path + "-journal") == true)
+      #expect(error?.hint == "Let the application open all databases of this transaction once first.")
+    }
+  }
+
+  /// Of what SQLite has not made it is not even asked whether it is there; and a sum that is wrong says nothing.
+  @Test func `only what names a super-journal is cut off a journal`() throws {
+    let scratch = try Scratch()
+    let path = scratch.file("app.db")
+    for (name, isMade) in [("precious", false), ("other.db-mj01abcd9ef", false), ("ö.db-mj01ABCD9EF", true)] {
+      for isSound in [false, true] {
+        let content = [UInt8](repeating: 1, count: 512)
+        try writeFile(path + "-journal", content)
+        try writeFile(scratch.file(name), [1])
+        try endJournal(of: path, naming: scratch.file(name))
+        var ended = try fileBytes(path + "-journal")
+        if !isSound { ended[ended.count - 9] &+= 1 }
+        try writeFile(path + "-journal", ended)
+        try SuperJournal.makeIndependent(journalOf: path)
+        #expect(try fileBytes(path + "-journal") == (isMade && isSound ? content : ended), "\(name) \(isSound)")
+        #expect(try fileBytes(scratch.file(name)) == [1])
+      }
+    }
   }
 
   // MARK: What is no file

@@ -157,6 +157,8 @@ extension Restore {
       try DatabaseUse(of: path).demandNobody(path)
       throw SetAside.disturbed(path)
     }
+    // A journal that is moved aside is cut off from what decides whether its transaction is committed.
+    try SuperJournal.makeIndependent(journalOf: path)
     let own: Set<Int32> = descriptor >= 0 ? [descriptor] : []
     let claimed = beside.claimed
     try intent.note(

@@ -37,6 +37,39 @@ import Testing
     #expect(home.names.allSatisfy { !$0.contains(".before-") })
   }
 
+  /// Whoever rolls back another one of its databases removes what decides: the journal that was moved is not in its place.
+  @Test func `a transaction over several databases is rolled back aside, too`() async throws {
+    let home = try await RestoreRoad(wal: false)
+    let superJournal = home.path + "-mj01ABCD9EF"
+    try leaveHotJournal(of: "UPDATE t SET v = 'torn'", at: home.path)
+    try writeFile(superJournal, Array((home.path + "-journal").utf8) + [0])
+    let journal = try fileBytes(home.path + "-journal")
+    try endJournal(of: home.path, naming: superJournal)
+    let outcome = try await home.run(.replace)
+    #expect(try home.dump(home.path) == home.pushed)
+    let aside = try #require(outcome.moved.first { $0.from == home.path }?.to)
+    #expect(try fileBytes(aside + "-journal") == journal && FileIdentity(at: superJournal) != nil)
+    try removeFile(superJournal)
+    _ = try await RestoreRoad.shell(try #require(outcome.undo))
+    #expect(try home.dump(home.path) == home.now)
+  }
+
+  @Test func `one that was committed stays so`() async throws {
+    let home = try await RestoreRoad(wal: false)
+    try leaveHotJournal(of: "UPDATE t SET v = 'done'", at: home.path)
+    try endJournal(of: home.path, naming: home.path + "-mj01ABCD9EF")
+    let before = try ["", "-journal"].map { try fileBytes(home.path + $0) }
+    let outcome = try await home.run(.replace)
+    _ = try await RestoreRoad.shell(try #require(outcome.undo))
+    #expect(try ["", "-journal"].map { try fileBytes(home.path + $0) } == before)
+    // SQLite removes the journal, and leaves the rest.
+    let database = try TestDatabase(home.path)
+    #expect(try database.number("SELECT count(*) FROM sqlite_schema") == 1)
+    database.close()
+    #expect(FileIdentity(at: home.path + "-journal") == nil)
+    #expect(try fileBytes(home.path) == before[0])
+  }
+
   @Test(arguments: [true, false]) func `where somebody takes the name meanwhile, the hint brings the old one back`(
     wal: Bool
   ) async throws {
