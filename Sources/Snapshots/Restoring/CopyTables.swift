@@ -62,6 +62,7 @@ package struct TableCopy: Sendable {
         "Nothing was changed. Free space there, and in SQLite's temporary folder, where indexes are sorted (SQLITE_TMPDIR)."
     case SQLITE_IOERR where failure.code != ExtendedCode.sharedMemoryMap:
       return failure.ofTheDisk(while: "tables were restored into \(database)")
+    case SQLITE_CONSTRAINT: return Self.contradiction(failure.message, failure)
     case _ where failure.needsApplicationCode:
       return SnapshotError(
         .table, "a table needs code of its application (\(failure.message))",
@@ -70,6 +71,14 @@ package struct TableCopy: Sendable {
     default: break
     }
     return error
+  }
+
+  /// Such rows are in a version where an index of the table did not know all of them.
+  fileprivate static func contradiction(_ words: String, _ cause: (any Error)? = nil) -> SnapshotError {
+    SnapshotError(
+      .table, "the rows of the version break a constraint of its own table: \(words)",
+      hint: "Nothing was changed. `pull` the whole version, look at those rows, and copy them with INSERT OR IGNORE.",
+      cause: cause)
   }
 }
 
@@ -178,10 +187,16 @@ private final class TableCopyRun {
     let name = quoted(table.name, by: "\"")
     let rows: Int
     if request.dryRun {
-      rows = try connection.integer("SELECT count(*) FROM \(TableSchema.version).\(name)")
+      if let key = try table.repeatedKey(connection) {
+        throw TableCopy.contradiction("UNIQUE constraint failed: \(key)")
+      }
+      rows = try connection.integer("SELECT count(*) FROM \(TableSchema.version).\(name) NOT INDEXED")
     } else {
+      // No row takes another one's place, or is passed over, whatever the table's own ON CONFLICT says. An index may know
+      // fewer rows than there are.
       try connection.execute(
-        "INSERT INTO main.\(name)(\(list)) SELECT \(list) FROM \(TableSchema.version).\(name)\(order)")
+        "INSERT OR ABORT INTO main.\(name)(\(list)) "
+          + "SELECT \(list) FROM \(TableSchema.version).\(name) NOT INDEXED\(order)")
       rows = Int(sqlite3_changes64(connection.handle))
     }
     try keepSequence(of: table)

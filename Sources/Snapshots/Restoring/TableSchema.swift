@@ -100,6 +100,31 @@ struct TableSchema {
       "SELECT name FROM pragma_table_xinfo(?, '\(Self.version)') WHERE hidden = 0 ORDER BY cid", [name], limit: .max)
   }
 
+  /// A key that has to be unique, and of which two rows have the same value, as SQLite would tell it: `orders.day, orders.pad`.
+  /// Not of keys that are expressions or are those of some rows only. No index is asked, which may not know both rows.
+  func repeatedKey(_ connection: Connection) throws(SQLiteFailure) -> String? {
+    let indexes = try connection.rows(
+      "SELECT name FROM pragma_index_list(?, '\(Self.version)') WHERE \"unique\" = 1 AND partial = 0", [name],
+      limit: .max)
+    for index in indexes {
+      let ofKey = "FROM pragma_index_xinfo(?, '\(Self.version)') WHERE \"key\" = 1 ORDER BY seqno"
+      let columns = try connection.rows("SELECT name \(ofKey)", [index], limit: .max)
+      let collations = try connection.rows("SELECT coll \(ofKey)", [index], limit: .max)
+      // An expression has no name.
+      guard !columns.isEmpty, !columns.contains("") else { continue }
+      let terms = columns.map { quoted($0, by: "\"") }
+      let isSet = terms.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+      let values = zip(terms, collations).map { "\($0) COLLATE \(quoted($1, by: "\""))" }.joined(separator: ", ")
+      let twice = try connection.rows(
+        """
+        SELECT 1 FROM \(Self.version).\(quoted(name, by: "\"")) NOT INDEXED
+          WHERE \(isSet) GROUP BY \(values) HAVING count(*) > 1
+        """, limit: 1)
+      if !twice.isEmpty { return columns.map { "\(name).\($0)" }.joined(separator: ", ") }
+    }
+    return nil
+  }
+
   /// By what a row's number is called; nil when columns have all of its names.
   func rowIDName(_ connection: Connection) throws(SQLiteFailure) -> String? {
     let columns = try connection.rows(

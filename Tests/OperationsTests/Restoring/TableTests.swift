@@ -158,6 +158,59 @@ import Testing
     #expect(tables.road.notices.said.withLock { $0 }.contains { $0.contains("'named' has columns called rowid") })
   }
 
+  /// Two rows have one value, and the index of it knows of one: then the table's own words would let fewer rows arrive.
+  @Test(arguments: ["", "ON CONFLICT REPLACE", "ON CONFLICT IGNORE"], [false, true])
+  func `rows that break a constraint of their own table are refused, not dropped`(clause: String, dryRun: Bool)
+    async throws
+  {
+    let scratch = try Scratch()
+    let (image, path) = (scratch.file("image.db"), scratch.file("app.db"))
+    try SQLite.run(
+      """
+      CREATE TABLE u(a TEXT COLLATE NOCASE UNIQUE \(clause), b); CREATE TABLE rows(a, b);
+      INSERT INTO u VALUES('x', 1), ('y', 2); INSERT INTO rows VALUES('x', 1), ('X', 2), (NULL, 3), (NULL, 4);
+      PRAGMA writable_schema=ON;
+      UPDATE sqlite_schema SET rootpage = (SELECT sum(rootpage) FROM sqlite_schema WHERE name IN ('u', 'rows')) - rootpage
+        WHERE name IN ('u', 'rows');
+      """, on: image)
+    try SQLite.run("CREATE TABLE mine(a); INSERT INTO mine VALUES(1)", on: path)
+    let before = try fileBytes(path)
+    var copy = TableCopy(image: image, database: path, tables: ["u"], busyTimeout: .seconds(5))
+    copy.dryRun = dryRun
+    let asked = copy
+    let refusal = await #expect(throws: SnapshotError.self) { try await asked.run() }
+    let error = try #require(refusal)
+    #expect(error.code == .table && OperationError(error).kind == .usage, "\(error)")
+    #expect(error.message.hasSuffix("break a constraint of its own table: UNIQUE constraint failed: u.a"), "\(error)")
+    #expect(error.hint?.hasPrefix("Nothing was changed.") == true)
+    #expect(try fileBytes(path) == before)
+    // The other one has rows that are all different.
+    copy.tables = ["rows"]
+    #expect(try await copy.run().tables.map(\.rows) == [2])
+  }
+
+  /// Whatever an index says: it knows two rows of three.
+  @Test(arguments: [false, true]) func `rows that an index does not know are copied`(dryRun: Bool) async throws {
+    let scratch = try Scratch()
+    let (image, path) = (scratch.file("image.db"), scratch.file("app.db"))
+    try SQLite.run(
+      """
+      CREATE TABLE u(rowid, oid, _rowid_, c AS (oid || 'computed') STORED, UNIQUE(rowid, oid, _rowid_));
+      CREATE TABLE rows(rowid, oid, _rowid_, c AS (oid || 'computed') STORED);
+      INSERT INTO u VALUES(1, 1, 1), (2, 2, 2); INSERT INTO rows VALUES(1, 1, 1), (2, 2, 2), (3, 3, 3);
+      PRAGMA writable_schema=ON;
+      UPDATE sqlite_schema SET rootpage = (SELECT sum(rootpage) FROM sqlite_schema WHERE name IN ('u', 'rows')) - rootpage
+        WHERE name IN ('u', 'rows');
+      """, on: image)
+    try SQLite.run("CREATE TABLE mine(a)", on: path)
+    var copy = TableCopy(image: image, database: path, tables: ["u"], busyTimeout: .seconds(5))
+    copy.dryRun = dryRun
+    #expect(try await copy.run().tables.map(\.rows) == [3])
+    guard !dryRun else { return }
+    #expect(try TestDatabase(path).number("SELECT sum(oid) FROM u") == 6)
+    #expect(try TestDatabase(path).text("PRAGMA integrity_check") == "ok")
+  }
+
   @Test func `triggers see no row that is put back, and what they need is named`() async throws {
     let tables = try await Tables(
       """
