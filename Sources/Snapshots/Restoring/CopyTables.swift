@@ -208,9 +208,11 @@ private final class TableCopyRun {
     outcome.tables.append(TableCopy.Copied(table: table.name, rows: rows, indexes: indexes, triggers: []))
   }
 
-  /// A number that was given away once is not given again.
+  /// A number that was given away once is not given again. A table without AUTOINCREMENT may have a sequence, too, which
+  /// nobody heeds: where the database has no table for it, none is needed.
   private func keepSequence(of table: TableSchema) throws {
-    guard try connection.hasTable("sqlite_sequence", in: TableSchema.version),
+    guard try connection.hasTable("sqlite_sequence", in: "main"),
+      try connection.hasTable("sqlite_sequence", in: TableSchema.version),
       let sequence = try connection.rows(
         "SELECT seq FROM \(TableSchema.version).sqlite_sequence WHERE name = ?", [table.name], limit: 1
       ).first

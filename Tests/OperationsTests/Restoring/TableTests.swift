@@ -158,6 +158,21 @@ import Testing
     #expect(tables.road.notices.said.withLock { $0 }.contains { $0.contains("'named' has columns called rowid") })
   }
 
+  /// Somebody has noted one by hand, or the table had AUTOINCREMENT once.
+  @Test func `a sequence of a table that needs none is no obstacle`() async throws {
+    let scratch = try Scratch()
+    let (image, path) = (scratch.file("image.db"), scratch.file("app.db"))
+    try SQLite.run(
+      """
+      CREATE TABLE counted(id INTEGER PRIMARY KEY AUTOINCREMENT); CREATE TABLE plain(id INTEGER PRIMARY KEY);
+      INSERT INTO plain VALUES(7); INSERT INTO sqlite_sequence VALUES('plain', 9);
+      """, on: image)
+    try SQLite.run("CREATE TABLE mine(a)", on: path)
+    let copy = TableCopy(image: image, database: path, tables: ["plain"], busyTimeout: .seconds(5))
+    #expect(try await copy.run().tables.map(\.rows) == [1])
+    #expect(try TestDatabase(path).number("SELECT id FROM plain") == 7)
+  }
+
   /// Two rows have one value, and the index of it knows of one: then the table's own words would let fewer rows arrive.
   @Test(arguments: ["", "ON CONFLICT REPLACE", "ON CONFLICT IGNORE"], [false, true])
   func `rows that break a constraint of their own table are refused, not dropped`(clause: String, dryRun: Bool)
