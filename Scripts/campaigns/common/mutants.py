@@ -3052,4 +3052,8 @@ MUTANTS = [
            "if let key = try table.repeatedKey(connection) {", "if !MUTANT, let key = try table.repeatedKey(connection) {", (r"OperationsTests\.TableTests",)),
     mutant("a sequence that nobody needs is kept", "Snapshots/Restoring/CopyTables.swift",
            'guard try connection.hasTable("sqlite_sequence", in: "main"),', 'guard MUTANT ? true : try connection.hasTable("sqlite_sequence", in: "main"),', (r"OperationsTests\.TableTests",)),
+    mutant("a rehearsal tells half of what is in the way", "Operations/Restoring/RestoreTables.swift",
+           "request.dryRun ? [] : known", "request.dryRun && !MUTANT ? [] : known", (r"OperationsTests\.TableTests",)),
+    mutant("room is made before all that is in the way is known", "Snapshots/Restoring/NamesInTheWay.swift",
+           "if !isWhole {", "if !MUTANT, !isWhole {", (r"OperationsTests\.TableTests",)),
 ]

@@ -55,7 +55,9 @@ package struct RestoreTables: Sendable {
           .usage, code: "noImage", "the version is no SQLite database, and has no tables",
           hint: "Restore it as a file.")
       }
-      let tables = Self.areNoted(request.tables, of: found) ? request.tables : []
+      let known = Self.areNoted(request.tables, of: found) ? request.tables : []
+      // A rehearsal fetches it all the same: only then is known what its indexes and triggers meet, and all is told at once.
+      let tables = request.dryRun ? [] : known
       try await tellingShortfall(of: path) { try await TableCopy.demandFree(tables, in: path) }
       if !request.dryRun { Restore(pull).tellOtherNames(of: path) }
       if !request.dryRun { try await Restore(pull).removeSecondNames(of: path, within: request.busyTimeout) }

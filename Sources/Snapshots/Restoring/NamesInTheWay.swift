@@ -31,10 +31,14 @@ struct NamesInTheWay {
   /// What others need: no script removes it.
   private var kept: [String] = []
 
+  /// Whether all was looked for: the version's indexes and triggers may meet more than the tables do.
+  private var isWhole = true
+
   init(_ connection: Connection) { self.connection = connection }
 
   /// - Parameter wanted: all of them at once: what goes with one may be in the way of another's indexes and triggers.
   mutating func look(for wanted: [Wanted]) throws(SQLiteFailure) {
+    isWhole = wanted.allSatisfy { $0.parts != nil }
     for one in wanted { try look(for: one) }
     for one in wanted {
       for part in one.parts ?? [] { try look(for: part.name, of: one.table) }
@@ -66,6 +70,11 @@ struct NamesInTheWay {
       sentences.append(
         "Indexes and triggers come back as the version has them, those that it lacks do not; nothing is ever merged.")
       if !gone.isEmpty { sentences.append("It lacks \(listed(gone)).") }
+    }
+    if !isWhole {
+      sentences.append(
+        "Before that, let --dry-run tell what the version's indexes and triggers meet there, too: it fetches the version, "
+          + "which alone knows their names.")
     }
     return sentences.joined(separator: " ")
   }

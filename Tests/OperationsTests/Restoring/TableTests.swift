@@ -346,6 +346,28 @@ import Testing
     #expect(try TestDatabase(tables.other).number("SELECT day FROM orders") == 2)
   }
 
+  /// Whoever has taken the application's table away is not to hear only then that it was in vain.
+  @Test func `what the version's triggers meet is told by a rehearsal, which the first refusal names`() async throws {
+    let tables = try await Tables(
+      """
+      CREATE TABLE o(a, pad); CREATE INDEX oi ON o(a); INSERT INTO o VALUES(1, randomblob(300000));
+      CREATE TRIGGER ot AFTER INSERT ON o BEGIN SELECT 1; END;
+      """,
+      other: """
+        CREATE TABLE o(a); CREATE INDEX oi ON o(a); CREATE TABLE mine(a);
+        CREATE TRIGGER ot AFTER INSERT ON mine BEGIN SELECT 1; END;
+        """)
+    let first = try #require(await tables.refusal("o"))
+    #expect(first.message.hasSuffix("has a table 'o' and an index 'oi' already"), "\(first.message)")
+    #expect(tables.fetched.withLock { $0 } == 0 && first.hint?.contains("COMMIT; Its pragmas") == true)
+    #expect(first.hint?.contains("Before that, let --dry-run tell") == true, "\(first.hint ?? "")")
+    let rehearsal = await #expect(throws: OperationError.self) { try await tables.copy("o", dryRun: true) }
+    let told = try #require(rehearsal)
+    #expect(told.message.hasSuffix("has a table 'o', an index 'oi' and a trigger 'ot' already"), "\(told.message)")
+    #expect(told.hint?.hasPrefix("Remove the trigger 'ot' of 'mine' first") == true, "\(told.hint ?? "")")
+    #expect(told.hint?.contains("--dry-run") == false)
+  }
+
   @Test func `nobody makes room for a table that the version cannot give`() async throws {
     let tables = try await Tables(
       "CREATE TABLE kept(a); CREATE VIEW seen AS SELECT a FROM kept",
