@@ -3056,4 +3056,12 @@ MUTANTS = [
            "request.dryRun ? [] : known", "request.dryRun && !MUTANT ? [] : known", (r"OperationsTests\.TableTests",)),
     mutant("room is made before all that is in the way is known", "Snapshots/Restoring/NamesInTheWay.swift",
            "if !isWhole {", "if !MUTANT, !isWhole {", (r"OperationsTests\.TableTests",)),
+    mutant("rows of others that lose theirs are not told", "Snapshots/Restoring/CopyTables.swift",
+           "for child in try table.children(connection)", "for child in try MUTANT ? [] : table.children(connection)", (r"OperationsTests\.TableTests",)),
+    mutant("rows of others miss those that a rehearsal does not put there", "Snapshots/Restoring/CopyTables.swift",
+           "!request.dryRun && !restored", "(MUTANT || !request.dryRun) && !restored", (r"OperationsTests\.TableTests",)),
+    mutant("rows of others count that lack something else", "Snapshots/Restoring/CopyTables.swift",
+           'WHERE parent = ? COLLATE NOCASE"', 'WHERE \\(MUTANT ? "? IS NOT NULL" : "parent = ? COLLATE NOCASE")"', (r"OperationsTests\.TableTests",)),
+    mutant("nobody writes until all that refers to a table is looked at", "Snapshots/Restoring/CopyTables.swift",
+           "if SuspendingClock.now >= end {", "if !MUTANT, SuspendingClock.now >= end {", (r"OperationsTests\.TableTests",)),
 ]

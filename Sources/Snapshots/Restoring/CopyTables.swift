@@ -25,6 +25,8 @@ package struct TableCopy: Sendable {
   package var dryRun = false
   /// Whether a folder that stands beside the database as a lock, or comes to, is none of SQLite's.
   package var isForeignLockFolder: @Sendable (_ database: String) -> Bool = { _ in false }
+  /// How long rows of other tables are looked at: nobody else can write meanwhile.
+  var longestLook: Duration = .seconds(5)
   /// Called before the commit; for tests.
   var beforeCommit: @Sendable () throws -> Void = {}
 
@@ -82,14 +84,19 @@ package struct TableCopy: Sendable {
   }
 }
 
+/// Ends a statement that has run long enough.
+private struct LookIsOver: Error {}
+
 private final class TableCopyRun {
   private let request: TableCopy
+  private let watch: Watch
   private let lockFolder: LockFolderWatch
   private let connection: Connection
   private var outcome = TableCopy.Outcome()
 
   init(_ request: TableCopy, _ watch: Watch) throws {
     self.request = request
+    self.watch = watch
     try watch.check()
     let hint = "Name a database that is there with --into."
     guard let size = fileSize(request.database) else {
@@ -248,7 +255,37 @@ private final class TableCopyRun {
     return nil
   }
 
+  /// The version may have fewer rows than others refer to. Nobody else can write until all is committed, so a great table is
+  /// not gone through to its end.
+  private func remark(on child: String, referringTo table: TableSchema, until end: SuspendingClock.Instant) throws {
+    let limited = watch.again()
+    limited.whileWorking = { if SuspendingClock.now >= end { throw LookIsOver() } }
+    connection.obey(limited)
+    defer { connection.obey(watch) }
+    var lost: [String] = []
+    let look = "SELECT 1 FROM pragma_foreign_key_check(?, 'main') WHERE parent = ? COLLATE NOCASE"
+    // Where the two do not match each other, SQLite finds nothing.
+    try? connection.read(look, [child, table.name], limit: 1000, into: &lost)
+    let isCut = limited.refusal != nil
+    if isCut { try watch.check() }
+    if !lost.isEmpty {
+      tell(of: lost.count, mayBeMore: isCut || lost.count >= 1000, in: child, referringTo: "rows of '\(table.name)'")
+    }
+    guard isCut else { return }
+    outcome.remarks.append(
+      "'\(child)' refers to '\(table.name)', and not all of its rows were looked at, for whether they refer to rows that are "
+        + "not there: PRAGMA foreign_key_check(\(quoted(child, by: "\""))) tells")
+  }
+
+  private func tell(of lost: Int, mayBeMore: Bool, in table: String, referringTo rows: String) {
+    let isOne = lost == 1 && !mayBeMore
+    outcome.remarks.append(
+      "\(lost)\(mayBeMore ? " or more" : "") \(isOne ? "row" : "rows") of '\(table)' \(isOne ? "refers" : "refer") to \(rows) "
+        + "that are not there")
+  }
+
   private func remark(on tables: [TableSchema]) throws {
+    let end = SuspendingClock.now + request.longestLook
     for table in tables {
       let name = quoted(table.name, by: "'")
       let parents = try connection.rows("SELECT DISTINCT \"table\" FROM pragma_foreign_key_list(\(name))", limit: .max)
@@ -256,9 +293,11 @@ private final class TableCopyRun {
         outcome.remarks.append("'\(table.name)' refers to the table '\(parent)', which is not there")
       }
       let lost = try? connection.rows("PRAGMA main.foreign_key_check(\(name))", limit: 1000).count
-      if let lost, lost > 0 {
-        outcome.remarks.append(
-          "\(lost < 1000 ? "\(lost)" : "1000 or more") rows of '\(table.name)' refer to rows that are not there")
+      if let lost, lost > 0 { tell(of: lost, mayBeMore: lost >= 1000, in: table.name, referringTo: "rows") }
+      // A rehearsal has put no rows there.
+      let restored = Set(tables.map { $0.name.lowercased() })
+      for child in try table.children(connection) where !request.dryRun && !restored.contains(child.lowercased()) {
+        try remark(on: child, referringTo: table, until: end)
       }
       let (strays, old) = (try table.strays(connection), table.formerName)
       if !strays.isEmpty {

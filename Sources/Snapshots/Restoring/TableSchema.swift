@@ -145,13 +145,7 @@ struct TableSchema {
   /// What of the database has followed a table that made room: since 3.26 SQLite's RENAME rewrites foreign keys, views and
   /// triggers of others, too, and puts each name into quotation marks.
   func strays(_ connection: Connection) throws(SQLiteFailure) -> [String] {
-    let children = try connection.rows(
-      """
-      SELECT DISTINCT child.name FROM main.sqlite_schema AS child
-        JOIN pragma_foreign_key_list(child.name, 'main') AS key
-        WHERE child.type = 'table' AND key."table" = ?1 COLLATE NOCASE AND child.name <> ?1 COLLATE NOCASE
-        ORDER BY child.name
-      """, [formerName], limit: 100)
+    let children = try Self.children(of: formerName, connection)
     let others = try connection.rows(
       """
       SELECT 'the ' || type || ' ''' || name || '''' FROM main.sqlite_schema
@@ -159,6 +153,19 @@ struct TableSchema {
         ORDER BY name
       """, [formerName, quoted(formerName, by: "\"")], limit: 100)
     return children.map { "the foreign key of '\($0)'" } + others
+  }
+
+  /// Other tables of the database whose foreign keys name it.
+  func children(_ connection: Connection) throws(SQLiteFailure) -> [String] { try Self.children(of: name, connection) }
+
+  private static func children(of parent: String, _ connection: Connection) throws(SQLiteFailure) -> [String] {
+    try connection.rows(
+      """
+      SELECT DISTINCT child.name FROM main.sqlite_schema AS child
+        JOIN pragma_foreign_key_list(child.name, 'main') AS key
+        WHERE child.type = 'table' AND key."table" = ?1 COLLATE NOCASE AND child.name <> ?1 COLLATE NOCASE
+        ORDER BY child.name
+      """, [parent], limit: 100)
   }
 
   /// Full-text indexes of the database that have no text of their own, but read the table's

@@ -252,10 +252,56 @@ import Testing
     try await both.copy("child", "log", "parent")
     #expect(try TestDatabase(both.other).number("SELECT count(*) FROM log") == 0)
     let remarks = both.road.notices.said.withLock { $0 }
-    #expect(remarks.contains { $0.contains("1 rows of 'child' refer to rows that are not there") })
+    #expect(remarks.contains { $0.contains("1 row of 'child' refers to rows that are not there") })
     #expect(!remarks.contains { $0.contains("needs") || $0.contains("which is not there") })
     try SQLite.run("INSERT INTO child VALUES(3, 1)", on: both.other)
     #expect(try TestDatabase(both.other).number("SELECT what FROM log") == 3)
+  }
+
+  private static let children = """
+    CREATE TABLE items(id INTEGER PRIMARY KEY, o REFERENCES ORDERS(id), other REFERENCES absent(id));
+    CREATE TABLE notes(o REFERENCES orders(id)); CREATE TABLE apart(o REFERENCES elsewhere(id));
+    INSERT INTO notes VALUES(1), (2); INSERT INTO items VALUES(1, 1, NULL), (2, NULL, 3);
+    INSERT INTO items(o) WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT 1 FROM n;
+    INSERT INTO items(o) VALUES(7), (8);
+    """
+
+  @Test func `rows of others that lose what they refer to are told`() async throws {
+    let scratch = try Scratch()
+    let (image, path) = (scratch.file("image.db"), scratch.file("app.db"))
+    try SQLite.run(
+      """
+      CREATE TABLE orders(id INTEGER PRIMARY KEY); INSERT INTO orders VALUES(1);
+      CREATE TABLE lines(o REFERENCES orders(id)); INSERT INTO lines VALUES(5);
+      """, on: image)
+    try SQLite.run(Self.children, on: path)
+    var copy = TableCopy(image: image, database: path, tables: ["orders", "lines"], busyTimeout: .seconds(5))
+    // It puts no rows there that others could miss.
+    copy.dryRun = true
+    #expect(try await copy.run().remarks.allSatisfy { !$0.contains("refer") })
+    copy.dryRun = false
+    let remarks = try await copy.run().remarks.filter { $0.contains("refer") }
+    #expect(
+      remarks == [
+        "2 rows of 'items' refer to rows of 'orders' that are not there",
+        "1 row of 'notes' refers to rows of 'orders' that are not there",
+        "1 row of 'lines' refers to rows that are not there",
+      ], "\(remarks)")
+  }
+
+  /// Nobody else can write meanwhile.
+  @Test func `a great table that refers to a restored one is not gone through to its end`() async throws {
+    let scratch = try Scratch()
+    let (image, path) = (scratch.file("image.db"), scratch.file("app.db"))
+    try SQLite.run("CREATE TABLE orders(id INTEGER PRIMARY KEY); INSERT INTO orders VALUES(1)", on: image)
+    try SQLite.run(Self.children, on: path)
+    var copy = TableCopy(image: image, database: path, tables: ["orders"], busyTimeout: .seconds(5))
+    copy.longestLook = .zero
+    let outcome = try await copy.run()
+    let said = outcome.remarks.first { $0.hasPrefix("'items' refers to 'orders', and not all") } ?? ""
+    let isTold = said.hasSuffix("PRAGMA foreign_key_check(\"items\") tells")
+    #expect(outcome.tables.map(\.rows) == [1] && isTold, "\(outcome.remarks)")
+    #expect(try TestDatabase(path).number("SELECT id FROM orders") == 1)
   }
 
   /// It knows the rows of the table that was dropped.
