@@ -23,6 +23,8 @@ package struct World: Sendable {
   package var fileSystem: @Sendable (_ path: String) -> FileSystemKind = { .of(path: $0) }
   /// Bytes that are free for a file that is moved to a folder of another file system; tests say otherwise.
   package var roomAcross: @Sendable (_ file: String, _ folder: String) -> Int? = { BaseRoom.across($0, $1) }
+  /// Where the targets and databases of the configuration, and targets of the command line, have folders of ours here.
+  package var configuredFolders: [OwnFolder] = []
   /// What keys and salts are drawn from.
   package var random: RandomSource = systemRandom
   /// What keys have opened in this run; `nil`: each opening derives its key anew, and no secret outlives it.

@@ -75,6 +75,7 @@ final class Session: Sendable {
       reporter: TerminalReporter(terminal))
     world.rememberOpenedSlots()
     if let limit = configuration.baseLimit { world.baseLimit = limit }
+    world.configuredFolders = configuration.ownFolders(options.targets)
     return world
   }
 }

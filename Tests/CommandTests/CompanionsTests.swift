@@ -22,6 +22,30 @@ import Testing
     #expect(error.kind == .usage && error.message.contains(words) && error.message.contains("line 1"), "\(error)")
   }
 
+  @Test func `targets, bases and the state folder that lie around a database do not come with it`() async throws {
+    let home = try Home()
+    for name in ["other", "plain"] {
+      try FileManager.default.createDirectory(atPath: home.program.file(name), withIntermediateDirectories: true)
+      try writeFile(home.program.file("\(name)/x"), [1])
+    }
+    let around = home.program.scratch.path
+    try home.program.write(
+      """
+      {"host": "web-1", "stateFolder": "\(around)/state",
+       "targets": {"other": {"url": "file://\(around)/other"},
+                   "disk": {"url": "\(home.target)", "keyFile": "\(around)/key"}},
+       "databases": {"app": {"path": "\(around)/app.db", "targets": ["disk"], "baseFolder": "\(around)/kept",
+                             "companions": ["\(around)"]}}}
+      """, to: "config.json")
+    try await home.must("--target", "disk", "init")
+    try await home.push()
+    let document = try await home.must("--target", "disk", "--json", "show", "app:latest")
+    let shown = document.replacing("\\/", with: "/")
+    let folder = around.split(separator: "/").last.map(String.init) ?? ""
+    for name in ["plain/x", "key"] { #expect(shown.contains("\"\(folder)/\(name)\""), "\(name)") }
+    for name in ["target", "state", "kept", "other"] { #expect(!shown.contains("\"\(folder)/\(name)"), "\(name)") }
+  }
+
   @Test func `push, show and pull tell of files, and of what is left out`() async throws {
     let home = try Home()
     let configuration = try fileBytes(home.program.file("config.json"))

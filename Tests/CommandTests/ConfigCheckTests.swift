@@ -51,6 +51,27 @@ import Testing
     }
   }
 
+  @Test func `folders of ours in what comes with a database are remarked, and refused as companions`() async throws {
+    let program = try Program()
+    func check(_ companion: String) async throws -> ProgramEnd {
+      try program.write(
+        #"{"stateFolder": "/srv/data/state", "targets": {"t": {"url": "file:///srv/data/backup"}}, "databases": {"#
+          + #""vault": {"path": "/srv/vault.db", "companions": ["\#(companion)"], "baseFolder": "/srv/bases"}}}"#,
+        to: "c.json")
+      return try await program.start(Program.path, ["--config", "c.json", "config", "check"])
+    }
+    let around = try await check("data")
+    #expect(around.status == 0 && !around.error.contains("base folder"), "\(around.error)")
+    for words in ["the repository of t lies in its companion 'data' (/srv/data/backup)", "the state folder lies in"] {
+      #expect(around.error.contains(words), "\(around.error)")
+    }
+    let bases = try await check("/srv")
+    #expect(bases.error.contains("the base folder of 'vault' lies in its companion '/srv'"), "\(bases.error)")
+    let same = try await check("data/backup")
+    #expect(same.status == 2 && same.error.contains("'data/backup', which is the repository of t"), "\(same.error)")
+    #expect(try await !check("other").error.contains("lies in its companion"))
+  }
+
   @Test func `what becomes of databases is remarked by where they and their companions come to lie`() async throws {
     let program = try Program()
     func remarks(_ vault: String, _ other: String) async throws -> String {

@@ -53,6 +53,9 @@ extension CompanionCapture {
       return "'\(database.name)': \(Self.words(event, Int(count))): \(Self.names(capture.paths(event), of: Int(count)))"
     }
     let captured = try await members(with: snapshot)
+    notices += events.own.withLock { $0 }.map { own in
+      "'\(database.name)': \(own.path) is \(own.name), and not in the version"
+    }
     if captured.isNearlyFull {
       let then = captured.externalFiles > 0 && !asksForSupport ? "external files stay out" : "nothing is pushed"
       notices.append(

@@ -113,6 +113,8 @@ final class CaptureEvents: Sendable {
   let files = Locked<[[UInt8]: [String]]>([:])
   /// `nil` where all that should come along does.
   let outgrown = Locked<CompanionCapture.Outgrown?>(nil)
+  /// Folders of ours that are left out.
+  let own = Locked<[CompanionListing.Own]>([])
 
   /// A file is about to be read, perhaps once more: what was said of it then is not what is in the version.
   func beginReading(_ path: String) {

@@ -58,14 +58,17 @@ actor CompanionCapture {
   private let real: String
   private var roots: [CompanionRoot]
   private let hooks: CompanionHooks
+  /// Those of ours.
+  private let folders: [OwnFolder]
   private var before: CompanionListing
   private var holder: HeldFiles?
   private var held: [[UInt8]: (file: HeldFiles.Held, status: FileStatus)] = [:]
   private var parents: [[UInt8]: FolderHandle] = [:]
   private var captured: (image: String, all: Captured)?
 
-  /// - Throws: `CancellationError`.
-  init(_ database: DatabaseSource, _ hooks: CompanionHooks) throws {
+  /// - Parameter folders: those of ours, which are no companions.
+  /// - Throws: `.usage` where one of them was named; `CancellationError`.
+  init(_ database: DatabaseSource, _ hooks: CompanionHooks, without folders: [OwnFolder] = []) throws {
     let real = realPath(database.path) ?? database.path
     let refused = Self.refused(of: database, at: real)
     let roots = Self.roots(of: database, at: real, but: refused.map(\.path))
@@ -74,8 +77,11 @@ actor CompanionCapture {
     self.hooks = hooks
     self.roots = roots
     self.real = real
-    before = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
-    digest = Self.digest(of: before, database)
+    self.folders = folders
+    let listing = try CompanionListing(of: roots, beside: real, without: folders, opening: hooks.opening)
+    try listing.demandNoneOwn(database)
+    before = listing
+    digest = Self.digest(of: listing, database)
   }
 
   private static func refused(of database: DatabaseSource, at real: String) -> [(path: String, refusal: String)] {
@@ -131,12 +137,14 @@ actor CompanionCapture {
 
   /// Lists all anew, and holds it. To be called right before the snapshot begins: a key, or a target, may have been waited for
   /// since the first listing.
-  /// - Throws: `.failed` for more than a version can hold; `CancellationError`.
+  /// - Throws: `.usage` where a companion is a folder of ours by now; `.failed` for more than a version can hold;
+  ///   `CancellationError`.
   func hold() throws {
     // Links may have been made meanwhile, too.
     refusals.withLock { $0 = Self.refused(of: database, at: real) }
     roots = Self.roots(of: database, at: real, but: refused.map(\.path))
-    before = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
+    before = try CompanionListing(of: roots, beside: real, without: folders, opening: hooks.opening)
+    try before.demandNoneOwn(database)
     // Whether a folder that nobody asked for comes along is known when the database was read; all else is said first.
     try Self.demandFitting(
       before.entries.filter { roots[$0.root].isAsked || !roots[$0.root].isSupport }, mostBytes: hooks.mostBytes,
@@ -162,7 +170,7 @@ actor CompanionCapture {
   /// - Throws: `.failed` for more than a version can hold; `CancellationError`.
   func members(with snapshot: Snapshot) async throws -> Captured {
     if let captured, captured.image == snapshot.path { return captured.all }
-    let after = try CompanionListing(of: roots, beside: real, opening: hooks.opening)
+    let after = try CompanionListing(of: roots, beside: real, without: folders, opening: hooks.opening)
     let age = after.age(at: hooks.now())
     if age < FileStatus.grain { try await Task.sleep(nanoseconds: UInt64(FileStatus.grain - age)) }
     var ownDevices: [UInt64: Bool] = [:]
@@ -184,9 +192,12 @@ actor CompanionCapture {
       noted.removeAll { isInSupportOnly($0.path) }
     }
     events.noteListed(noted)
+    events.own.withLock { $0 = after.own }
     try Self.demandFitting(entries.map(\.entry), mostBytes: hooks.mostBytes, askingForSupport: asksForSupport)
 
+    // Where a folder of ours lies, the disk is there.
     let filled = Set(entries.filter { $0.entry.path != roots[$0.entry.root].memberPath }.map(\.entry.root))
+      .union(after.own.map(\.root))
     let empty = entries.filter { entry, _ in
       entry.kind == .folder && roots[entry.root].isAsked && !filled.contains(entry.root)
     }

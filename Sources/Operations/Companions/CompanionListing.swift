@@ -28,6 +28,16 @@ struct CompanionListing: Sendable {
   /// Ascending by the bytes of the paths.
   private(set) var entries: [CompanionEntry] = []
   private(set) var events: [Remarks.Capture.Entry] = []
+  /// Folders of ours, which are left out.
+  private(set) var own: [Own] = []
+
+  struct Own: Sendable, Equatable {
+    /// Inside the version, if it were in.
+    let path: String
+    let name: String
+    /// Which of the companions it lies in, by number.
+    let root: Int
+  }
 
   /// So deep a tree is listed: each level takes a descriptor.
   private static let deepest = 100
@@ -36,21 +46,27 @@ struct CompanionListing: Sendable {
 
   /// - Parameters:
   ///   - database: the database's real path; it and its side files are no companions, wherever they lie.
+  ///   - folders: of ours, which do not come along, whatever leads to them.
   ///   - opening: called before a folder is opened, with its path inside the version; for tests.
   init(
-    of roots: [CompanionRoot], beside database: String, opening: @escaping @Sendable (String) -> Void = { _ in }
+    of roots: [CompanionRoot], beside database: String, without folders: [OwnFolder] = [],
+    opening: @escaping @Sendable (String) -> Void = { _ in }
   ) throws {
-    var lister = Lister(database, opening)
+    var lister = Lister(database, folders, opening)
     lister.asked = Set(roots.map { MemberPath.key($0.memberPath) })
     for (number, root) in roots.enumerated() { try lister.list(root, number) }
     entries = lister.entries.sorted { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
     events = lister.events
+    own = lister.own
   }
 
   private struct Lister {
     private let database: FileStatus?
     private let databaseFolder: FileStatus?
     private let ownNames: Set<[UInt8]>
+    private let folders: [OwnFolder]
+    /// Asked for with the first folder: a database that has none holds nobody up.
+    private lazy var ownFolders = OwnFolder.identities(of: folders)
     /// Paths inside the version of all companions that are named.
     var asked: Set<[UInt8]> = []
     /// Those of side files that a companion before has brought.
@@ -58,9 +74,11 @@ struct CompanionListing: Sendable {
     private let opening: @Sendable (String) -> Void
     var entries: [CompanionEntry] = []
     var events: [Remarks.Capture.Entry] = []
+    var own: [Own] = []
 
-    init(_ database: String, _ opening: @escaping @Sendable (String) -> Void) {
+    init(_ database: String, _ folders: [OwnFolder], _ opening: @escaping @Sendable (String) -> Void) {
       self.opening = opening
+      self.folders = folders
       var status = stat()
       self.database = stat(database, &status) == 0 ? FileStatus(status) : nil
       databaseFolder = stat(PathSteps.folder(of: database), &status) == 0 ? FileStatus(status) : nil
@@ -84,9 +102,9 @@ struct CompanionListing: Sendable {
         noteUnopened(root)
         return
       }
-      let before = (entries.count, events.count)
+      let before = (entries.count, events.count, own.count)
       try visit(Place(parent: parent, name: name, path: root.memberPath, below: [], root: root, number: number))
-      if root.isAsked, (entries.count, events.count) == before { note(.missing, root.memberPath) }
+      if root.isAsked, (entries.count, events.count, own.count) == before { note(.missing, root.memberPath) }
       guard entries.count > before.0, entries.last?.kind == .file, entries.last?.path == root.memberPath else { return }
       // Of an SQLite database, what was committed may stand beside it.
       for ending in ReadTogether.telling where !asked.contains(MemberPath.key(root.memberPath + ending)) {
@@ -144,6 +162,10 @@ struct CompanionListing: Sendable {
         // A folder that was swapped for something else is looked at again as what it is now.
         if errno == ELOOP || errno == ENOTDIR { return try visitSwapped(place) }
         if errno != ENOENT { note(.unreadable, place.path) }
+        return
+      }
+      if let folder = ownFolders[FileIdentity(status)] {
+        own.append(Own(path: place.path, name: folder.name, root: place.number))
         return
       }
       add(place, .folder, status)

@@ -145,7 +145,8 @@ package struct Push: Sendable {
     if !request.dryRun, !request.database.keepsBases || world.baseLimit == 0 {
       BaseFolder.removeAll(of: request.database, host: host, world)
     }
-    let capture = try CompanionCapture(request.database, companionHooks)
+    let capture = try CompanionCapture(
+      request.database, companionHooks, without: world.ownFolders(of: request.database, at: request.targets))
     var outcome = Outcome()
     let changed = await withoutUnchanged(request, host, signature, capture, &outcome)
     let waiting = try await prepared(changed, for: request, &outcome)

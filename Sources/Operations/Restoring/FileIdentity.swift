@@ -19,18 +19,23 @@ struct FileIdentity: Hashable {
   }
 
   /// Where a path leads, of regular files only, by what this machine knows already: nobody waits for a server of files.
-  init?(ofRegularFileKnownAt path: String) {
+  init?(ofRegularFileKnownAt path: String) { self.init(of: S_IFREG, knownAt: path) }
+
+  /// The same, of folders only.
+  init?(ofFolderKnownAt path: String) { self.init(of: S_IFDIR, knownAt: path) }
+
+  private init?(of kind: mode_t, knownAt path: String) {
     var (mode, major, minor, inode): (UInt32, UInt32, UInt32, UInt64) = (0, 0, 0, 0)
     if sl_known_file(path, &mode, &major, &minor, &inode) != 0 {
       // An old kernel, or a container's filter: then it has to be asked. Who has a file open must not go unseen.
       var status = stat()
-      guard errno == ENOSYS || errno == EPERM, stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      guard errno == ENOSYS || errno == EPERM, stat(path, &status) == 0, status.st_mode & S_IFMT == kind else {
         return nil
       }
       self.init(status)
       return
     }
-    guard mode & S_IFMT == S_IFREG else { return nil }
+    guard mode & S_IFMT == kind else { return nil }
     let (high, low) = (UInt64(major), UInt64(minor))
     self.init(device: (high & 0xfff) << 8 | (high & ~0xfff) << 32 | low & 0xff | (low & ~0xff) << 12, inode: inode)
   }

@@ -138,11 +138,13 @@ package struct Restore: Sendable {
     let path = try path(of: found, request)
     let unfinished = LiveIntent(database: (try? Self.realPlace(of: path)) ?? path)
     if let remark = unfinished.remark { world.reporter.notice(remark) }
+    let place = try request.mode == .new ? path : Self.realPlace(of: path)
+    try found.demandNoOwnFolder(of: request, beside: place, world)
     let outcome =
       switch request.mode {
       case .new: try await hinting(request) { try await restoreNew(found, at: path, request) }
-      case .replace: try await replace(found, at: try Self.realPlace(of: path), request.waiting(at: path))
-      case .live: try await restoreLive(found, into: try Self.realPlace(of: path), request.waiting(at: path))
+      case .replace: try await replace(found, at: place, request.waiting(at: path))
+      case .live: try await restoreLive(found, into: place, request.waiting(at: path))
       }
     // Files that are left alone are as the one that did not end has left them.
     if !found.leavesCompanions { try? unfinished.remove() }

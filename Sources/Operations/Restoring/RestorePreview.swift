@@ -86,6 +86,8 @@ package struct RestorePreview: Sendable {
     refusal = nil
     note { try restore.demandSense(request, found) }
     note { try restore.pull.makeOver.demandImage(found) }
+    let place = try mode == .new ? path : Restore.realPlace(of: path)
+    note { try found.demandNoOwnFolder(of: request, beside: place, restore.world) }
     guard mode != .new else {
       do {
         try await restore.hinting(request) { try RestoredFile.refuseIfPresent(path) }
@@ -98,7 +100,7 @@ package struct RestorePreview: Sendable {
       lookAtFolder(RestoreRoom(found, beside: path, restore.pull.makeOver, state: state))
       return
     }
-    let real = try Restore.realPlace(of: path)
+    let real = place
     self.path = real
     permissions = FileLikeness(of: Restore.model(of: real)).map { UInt32($0.mode) } ?? 0o600
     let use = DatabaseUse(of: real)

@@ -32,7 +32,11 @@ struct ConfigCheck: SealiftCommand {
     let lines = try Self.effective(configuration, asked, session.options)
     try Self.demandQueries(of: configuration)
     try Self.demandPlaces(of: configuration, session.terminal)
-    for remark in Restore.overlaps(among: configuration.databases.map(\.source)) { session.terminal.notice(remark) }
+    let databases = configuration.databases.map(\.source)
+    for remark in Restore.overlaps(among: databases) { session.terminal.notice(remark) }
+    let state = OwnFolder.state(try StatePlace(configuration).path)
+    let folders = configuration.ownFolders(session.options.targets) + [state]
+    for remark in try Restore.ownFolders(folders, among: databases) { session.terminal.notice(remark) }
     for target in configuration.targets where target.accessKeyID != nil && target.sessionToken != nil {
       session.terminal.notice(
         "\(target.name): temporary credentials have another access key each time they are renewed, and accessKeyId"
