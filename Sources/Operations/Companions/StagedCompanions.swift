@@ -107,6 +107,16 @@ final class StagedCompanions: Sendable {
   /// Opens the content of a member.
   func open(_ member: String) throws -> RestoredMember { try tree.open(member, O_RDONLY) }
 
+  /// What a top is in its file system, also when it has its place.
+  /// - Parameter top: `nil` is all that has not been moved.
+  func inode(of top: String?) throws -> UInt64 {
+    let own = try tree.place(of: top)
+    guard let status = own.folder.status(own.name) else {
+      throw OperationError.fileSystem("cannot find \(own.path)", errno)
+    }
+    return UInt64(status.st_ino)
+  }
+
   /// Gives a top its place, without replacing anything.
   /// - Parameter top: `nil` is all that has not been moved.
   /// - Throws: `.usage` when something stands there. What failed has no place then.

@@ -56,6 +56,8 @@ package struct Pull: Sendable {
   package var keepsWhenInterrupted = true
   /// Of a restore that fails, so many bytes are worth a file that lies about until the next one. Tests make it small.
   var keepsFrom = 16 << 20
+  /// What comes with a new file is in its place, and the file has no name yet; for tests that interfere there.
+  var onNew: @Sendable () throws -> Void = {}
   /// Bytes fetched for one wave; tests make it small.
   var waveLength: Int?
 
@@ -86,14 +88,23 @@ package struct Pull: Sendable {
 
   func restore(_ found: FoundVersion, to path: String) async throws -> Outcome {
     try ReplaceIntent(database: path).demandSettled()
+    NewIntent(database: path).tidy()
     try found.demandFreePlaces(for: Restore.Request(place: .file(path)), beside: path)
     tellDoubt(RestoreRoom(found, beside: path, makeOver, state: world.stateFolder))
     let spooled = try await spool(found, for: path)
     defer { spooled.discard() }
-    let published = try await keeping(spooled) {
-      try await publishCompanions(of: found, spooled.reader, beside: path)
+    let staged = try await keeping(spooled) {
+      try await fetchCompanions(of: found, spooled.reader, beside: path)
     }
+    defer { staged?.discard() }
+    let naming = try await keeping(spooled) {
+      try await NewNaming.begin(
+        path, try staged?.claims(beside: path, .apart) ?? [], within: .seconds(30), world)
+    }
+    defer { naming.end() }
+    let published = try await keeping(spooled) { try staged?.publish(beside: path) }
     do {
+      try onNew()
       try spooled.file.publish()
     } catch {
       published?.discard()
@@ -111,19 +122,17 @@ package struct Pull: Sendable {
     if let remark = FileLikeness.handingOver(path, with: companions) { world.reporter.notice(remark) }
   }
 
-  /// What the version has besides its database, into `<path>.companions` and, of a Core Data store, its support folder.
+  /// What the version has besides its database, without names yet.
   /// - Returns: `nil` when there is nothing but the database.
-  func publishCompanions(
+  private func fetchCompanions(
     of found: FoundVersion, _ reader: VersionReader, beside path: String
-  ) async throws -> StagedCompanions.Published? {
+  ) async throws -> StagedCompanions? {
     let done = Counter()
-    let staged = try await found.stagedCompanions(reader, beside: path) { [reporter = world.reporter] count in
+    return try await found.stagedCompanions(reader, beside: path) { [reporter = world.reporter] count in
       reporter.progress(
         Progress(
           .fetching, subject: found.summary.database, bytesDone: found.summary.size + done.add(count), bytesTotal: nil))
     }
-    defer { staged?.discard() }
-    return try staged?.publish(beside: path)
   }
 
   func outcome(

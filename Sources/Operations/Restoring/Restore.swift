@@ -142,10 +142,11 @@ package struct Restore: Sendable {
     try found.demandNoOwnFolder(of: request, beside: place, world)
     let outcome =
       switch request.mode {
-      case .new: try await hinting(request) { try await restoreNew(found, at: path, request) }
+      case .new: try await hinting(request, at: path) { try await restoreNew(found, at: path, request) }
       case .replace: try await replace(found, at: place, request.waiting(at: path))
       case .live: try await restoreLive(found, into: place, request.waiting(at: path))
       }
+    NewIntent(database: place).tidy()
     // Files that are left alone are as the one that did not end has left them.
     if !found.leavesCompanions { try? unfinished.remove() }
     if let caution = found.manifest.body.remarks.store?.caution { world.reporter.notice(caution) }
@@ -155,6 +156,7 @@ package struct Restore: Sendable {
 
   private func restoreNew(_ found: FoundVersion, at path: String, _ request: Request) async throws -> Outcome {
     try ReplaceIntent(database: path).demandSettled()
+    NewIntent(database: path).tidy()
     try found.demandFreePlaces(for: request, beside: path)
     pull.tellDoubt(RestoreRoom(found, beside: path, pull.makeOver, state: world.stateFolder))
     let spooled = try await pull.spool(found, for: path)
@@ -163,8 +165,15 @@ package struct Restore: Sendable {
       try await RestoreBeside(found, spooled.reader, beside: path, self, request)
     }
     defer { beside.discard() }
+    let naming = try await pull.keeping(spooled) {
+      try await NewNaming.begin(path, try beside.claims(), within: request.patience(at: path), world)
+    }
+    defer { naming.end() }
     try beside.put(Times.compact(world.now()))
-    do { try spooled.file.publish() } catch {
+    do {
+      try pull.onNew()
+      try spooled.file.publish()
+    } catch {
       beside.takeBack()
       throw pull.givenUp(spooled.file, after: error)
     }
@@ -209,14 +218,20 @@ package struct Restore: Sendable {
     }
   }
 
-  /// Where something is in the way of a new file, a restore knows two ways on.
-  func hinting<Value>(_ request: Request, _ work: () async throws -> Value) async throws -> Value {
+  /// Where something is in the way of a new file, a restore knows two ways on; where only what is to come with it stands
+  /// there, nothing can be restored into.
+  func hinting<Value>(
+    _ request: Request, at path: String, _ work: () async throws -> Value
+  ) async throws -> Value {
     do { return try await work() } catch var error as OperationError where error.code == "destinationExists" {
       guard !request.onlyIfMissing else {
         error.hint = "Move away what stands there: with --if-missing nothing is replaced."
         throw error
       }
-      let ways = "Stop its application and add --replace, or add --live while it runs"
+      let ways =
+        CompanionsPlace.stands(path)
+        ? "Stop its application and add --replace, or add --live while it runs"
+        : "Stop its application and add --replace, or move that away"
       // Of all databases each has its place.
       error.hint =
         switch request.place {

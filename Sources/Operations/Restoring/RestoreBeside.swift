@@ -59,6 +59,9 @@ final class RestoreBeside: Sendable {
   /// Those, and where SQLite would keep something beside them.
   var claimed: [String] { staged.map { CompanionsPlace($0, beside: path, layout).claimed } ?? [] }
 
+  /// The same, with what gets them.
+  func claims() throws -> [StagedCompanions.Claim] { try staged?.claims(beside: path, layout) ?? [] }
+
   /// What stands in its way.
   var existing: [String] { staged.map { CompanionsPlace($0, beside: path, layout).existing } ?? [] }
 
@@ -158,9 +161,13 @@ extension FoundVersion {
     request.putsCompanionsInPlace(of: summary.database, at: path) ? .inPlace : .apart
   }
 
-  /// - Throws: `.usage` when something stands there that is not to be replaced.
+  /// - Throws: `.usage` when something stands there that is not to be replaced. What a restore that was killed has left is
+  ///   moved away when the time comes.
   func demandFreePlaces(for request: Restore.Request, beside path: String) throws {
     guard request.mode == .new else { return }
-    for place in companionPlaces(of: request, beside: path) { try StagedCompanions.demandFree(place.path) }
+    let intent = NewIntent(database: path)
+    for place in companionPlaces(of: request, beside: path) where !intent.isLeft(place.path) {
+      try StagedCompanions.demandFree(place.path)
+    }
   }
 }

@@ -90,7 +90,7 @@ package struct RestorePreview: Sendable {
     note { try found.demandNoOwnFolder(of: request, beside: place, restore.world) }
     guard mode != .new else {
       do {
-        try await restore.hinting(request) { try RestoredFile.refuseIfPresent(path) }
+        try await restore.hinting(request, at: path) { try RestoredFile.refuseIfPresent(path) }
       } catch {
         note { throw error }
       }
