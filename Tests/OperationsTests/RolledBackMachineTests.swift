@@ -176,9 +176,17 @@ import Testing
     #expect(listed.problems.first?.message.contains("while the target was listed") == true)
   }
 
-  @Test func `a spoilt memory of the newest version lets nothing go, and who reads leaves it to the next push`()
-    async throws
-  {
+  /// What only looks like a mark is one to nobody.
+  @Test(arguments: [
+    "{", #"{"sequence":2,"id":"\#(String(repeating: "z", count: 64))"}"#,
+    #"{"sequence":2,"id":"\#(String(repeating: "5", count: 62))"}"#,
+    #"{"sequence":0,"id":"\#(String(repeating: "5", count: 64))"}"#,
+    #"{"sequence":18446744073709551615,"id":"\#(String(repeating: "5", count: 64))"}"#,
+    #"{"sequence":1,"id":"\#(String(repeating: "5", count: 64))","pushed":0}"#,
+  ])
+  func `a spoilt memory of the newest version lets nothing go, and who reads leaves it to the next push`(
+    _ content: String
+  ) async throws {
     let road = try await Road()
     let database = DatabaseSource(name: "app", path: try road.database(rows: 50))
     _ = try await road.push(database)
@@ -191,7 +199,7 @@ import Testing
     let state = road.world.stateFolder
     let files = try FileManager.default.subpathsOfDirectory(atPath: state)
     let mark = "\(state)/\(try #require(files.first { $0.hasSuffix("/mark.json") }))"
-    let spoilt = Array("{".utf8)
+    let spoilt = Array(content.utf8)
     try writeFile(mark, spoilt)
     func told() -> Int { road.notices.said.withLock { $0.count { $0.contains("has lost none since is not proved") } } }
     let listed = try await ListVersions(road.world).run(at: road.target)

@@ -52,6 +52,16 @@ import Testing
     #expect(again.history.versions == versions.map(\.facts))
   }
 
+  /// The push says that the chain is full.
+  @Test func `behind the last number there is no place`() async throws {
+    let home = try await Home()
+    let end = ChainEnd(
+      listing: ChainListing(chain: home.chain, objects: []),
+      history: ChainHead(newest: nil, partials: [], unreadable: [], problems: []),
+      mark: HighWaterMark(sequence: .max, id: .sha256(of: [1])), forgotten: [])
+    #expect(end.next.sequence == .max && end.next.previous == .sha256(of: [1]))
+  }
+
   @Test func `where nothing of a chain can be read, a push goes on behind it all the same`() async throws {
     let (home, versions) = try await chain(of: 1)
     home.store.content[versions[0].name.objectName]?[300] ^= 1

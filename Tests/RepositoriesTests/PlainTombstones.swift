@@ -134,7 +134,7 @@ struct PlainProof {
     if let mark {
       let newest = versions.map(\.sequence).max() ?? 0
       guard newest >= mark.sequence else { return .rolledBack }
-      let isThere = Layout.digest(mark.id).map { ids[mark.sequence]?.contains($0) == true } ?? true
+      let isThere = ids[mark.sequence]?.contains(mark.id) == true
       guard isThere || ranges.cover(mark.sequence) else { return .forked }
     }
     for version in versions {

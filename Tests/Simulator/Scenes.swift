@@ -84,7 +84,7 @@ extension Simulation {
       let chain = self.chain(of: host, in: repository)
       let history = try await self.history(of: chain, repository)
       return self.lost[chain.hex] == nil
-        && !(history.versions + history.displaced).contains { $0.id.hex == mark.id }
+        && !(history.versions + history.displaced).contains { $0.id == mark.id }
     }
     note("the target \(words): \(names.count) objects")
     defer { target.objects.merge(kept) { new, _ in new } }

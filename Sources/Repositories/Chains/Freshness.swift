@@ -38,19 +38,19 @@ struct Freshness {
   ///   is late.
   func check(_ repository: Repository, state: StateFolder?) async throws {
     if let fork = problems.first(where: { $0.code == .forked }) { throw fork }
-    guard let mark, let seen = Layout.digest(mark.id) else { return try await demandStanding(nil, repository, state) }
+    guard let mark else { return try await demandStanding(nil, repository, state) }
     // There but unreadable is damage, which is said elsewhere and does not stop a push; not there at all is a way back.
     if newest.sequence < mark.sequence, !isUnreadable(mark) {
       throw try await wentBack(behind: mark, repository, state)
     }
     if newest.sequence < mark.sequence, isUnreadable(mark) {
-      guard isDamaged(mark, seen, repository, state) else { throw try await wentBack(behind: mark, repository, state) }
+      guard isDamaged(mark, repository, state) else { throw try await wentBack(behind: mark, repository, state) }
       try await demandNoGap(before: mark, repository, state)
     }
-    if newest.sequence == mark.sequence, newest.id != seen {
+    if newest.sequence == mark.sequence, newest.id != mark.id {
       throw forked(at: mark.sequence, state)
     }
-    if newest.sequence > mark.sequence { try await checkContinuation(of: mark.sequence, seen, repository, state) }
+    if newest.sequence > mark.sequence { try await checkContinuation(of: mark, repository, state) }
     try await demandStanding(mark, repository, state)
   }
 
@@ -71,8 +71,7 @@ struct Freshness {
   static func demandNotThere(
     _ mark: HighWaterMark, unlistedIn listing: ChainListing, _ repository: Repository, _ state: StateFolder?
   ) async throws {
-    guard let seen = Layout.digest(mark.id) else { return }
-    let names = manifests(of: mark, seen, in: listing.chain, repository, state)
+    let names = manifests(of: mark, in: listing.chain, repository, state)
     for name in names where !listing.versions.contains(name) {
       guard try await repository.store.head(name.objectName)?.size == name.length else { continue }
       throw RepositoryError(
@@ -84,7 +83,7 @@ struct Freshness {
   /// Under which names the version that was seen may be there: what its mark says, and what is kept of the chain, as a
   /// repair may have written it anew since, and a prune deleted what the mark names.
   private static func manifests(
-    of mark: HighWaterMark, _ seen: Digest, in chain: ChainID, _ repository: Repository, _ state: StateFolder?
+    of mark: HighWaterMark, in chain: ChainID, _ repository: Repository, _ state: StateFolder?
   ) -> [VersionName] {
     var names: [VersionName] = []
     if let noted = mark.manifest.flatMap({ ObjectName($0) }).flatMap({ VersionName($0) }), noted.chain == chain,
@@ -94,7 +93,7 @@ struct Freshness {
     }
     guard let state else { return names }
     let kept = KeptVersions(chain, in: state, keys: repository.keys).facts.values.filter { facts in
-      facts.isComplete && facts.sequence == mark.sequence && facts.id == seen
+      facts.isComplete && facts.sequence == mark.sequence && facts.id == mark.id
     }
     return names + kept.map(\.name).filter { !names.contains($0) }
   }
@@ -123,14 +122,12 @@ struct Freshness {
   /// at one place are no doubt any more. What this machine has seen must be there still, in either branch.
   /// - Throws: `.rolledBack`, `.forked`; `.conflict` when the listing is late.
   func checkLeft(_ repository: Repository, _ state: StateFolder?) async throws {
-    guard let mark, let seen = Layout.digest(mark.id), let history, !isDamaged(mark, seen, repository, state) else {
-      return
-    }
+    guard let mark, let history, !isDamaged(mark, repository, state) else { return }
     if newest.sequence < mark.sequence {
       try await Self.demandNotThere(mark, unlistedIn: listing, repository, state)
       throw rolledBack(behind: mark, state)
     }
-    let isThere = (history.versions + history.displaced).contains { $0.sequence == mark.sequence && $0.id == seen }
+    let isThere = (history.versions + history.displaced).contains { $0.sequence == mark.sequence && $0.id == mark.id }
     guard isThere || history.forgotten.explains(mark.sequence) else { throw forked(at: mark.sequence, state) }
   }
 
@@ -138,12 +135,10 @@ struct Freshness {
 
   /// Whether what this machine has seen is there and cannot be read. Anybody who may write there can put junk at its place:
   /// it counts under a name that this machine knows, or as a later revision, which another machine's repair may have written.
-  private func isDamaged(
-    _ mark: HighWaterMark, _ seen: Digest, _ repository: Repository, _ state: StateFolder?
-  ) -> Bool {
+  private func isDamaged(_ mark: HighWaterMark, _ repository: Repository, _ state: StateFolder?) -> Bool {
     let spoilt = unreadable.filter { $0.sequence == mark.sequence }
     guard !spoilt.isEmpty else { return false }
-    let known = Self.manifests(of: mark, seen, in: listing.chain, repository, state)
+    let known = Self.manifests(of: mark, in: listing.chain, repository, state)
     guard let highest = known.map(\.revision).max() else { return true }
     return spoilt.contains { known.contains($0) || $0.revision > highest }
   }
@@ -159,7 +154,7 @@ struct Freshness {
     let gap = newest.sequence + 1..<mark.sequence
     guard let lost = forgotten.firstUnexplained(in: gap, besides: unread) else { return }
     let message =
-      "the target shows version \(newest.sequence) as the newest that can be read, and nothing of version \(lost), but this machine has seen version \(mark.sequence) (\(mark.id.prefix(12)))"
+      "the target shows version \(newest.sequence) as the newest that can be read, and nothing of version \(lost), but this machine has seen version \(mark.sequence) (\(mark.id.hex.prefix(12)))"
     throw forgotten.isPartly ? forgotten.judged(RepositoryError(.hole, message)) : rolledBack(message, state)
   }
 
@@ -174,7 +169,7 @@ struct Freshness {
 
   private func rolledBack(behind mark: HighWaterMark, _ state: StateFolder?) -> RepositoryError {
     rolledBack(
-      "the target shows version \(newest.sequence) as the newest, but this machine has seen version \(mark.sequence) (\(mark.id.prefix(12)))",
+      "the target shows version \(newest.sequence) as the newest, but this machine has seen version \(mark.sequence) (\(mark.id.hex.prefix(12)))",
       state)
   }
 
@@ -188,12 +183,14 @@ struct Freshness {
 
   /// The remote is ahead: it must continue what was seen, link by link.
   private func checkContinuation(
-    of sequence: UInt64, _ seen: Digest, _ repository: Repository, _ state: StateFolder?
+    of mark: HighWaterMark, _ repository: Repository, _ state: StateFolder?
   ) async throws {
     let hint = RepositoryError.partWaysOrAccept(HighWaterMark.acceptance(of: listing.chain, in: state))
     let found =
-      if let history { history.reader.problems(after: sequence, seen, history.forgotten.ranges, hint: hint) } else {
-        try await repository.continuation(of: listing, from: sequence, seen, hint: hint, state: state)
+      if let history {
+        history.reader.problems(after: mark.sequence, mark.id, history.forgotten.ranges, hint: hint)
+      } else {
+        try await repository.continuation(of: listing, from: mark.sequence, mark.id, hint: hint, state: state)
       }
     if let problem = found.first(where: { $0.code != .damaged && $0.code != .unsupported }) {
       throw try await judged(problem, repository, state)

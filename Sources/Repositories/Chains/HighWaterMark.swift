@@ -1,4 +1,3 @@
-import FoundationEssentials
 package import Sealing
 import Storage
 
@@ -28,10 +27,10 @@ package struct ChainOwner: Sendable, Hashable {
 
 /// The newest version of a chain that this machine pushed or accepted, also one that it only read
 /// (`Docs/Decisions/0004`). It only rises, so that a target that loses versions, or puts an older state back, is noticed.
-package struct HighWaterMark: Codable, Sendable, Equatable {
+package struct HighWaterMark: Sendable, Equatable {
   package var sequence: UInt64
-  /// Hexadecimal core hash of that version: its id.
-  package var id: String
+  /// Core hash of that version: its id.
+  package var id: Digest
   /// Whose chain it is: an id alone would not tell, should nothing of the chain be shown one day.
   package var host: String?
   package var database: String?
@@ -45,7 +44,7 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
 
   package init(sequence: UInt64, id: Digest, of owner: ChainOwner? = nil) {
     self.sequence = sequence
-    self.id = id.hex
+    self.id = id
     host = owner?.host
     database = owner?.database
   }
@@ -84,7 +83,7 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
     _ chain: ChainID, in state: StateFolder
   ) throws(RepositoryError) -> (mark: HighWaterMark?, isSpoilt: Bool) {
     guard let bytes = try StateFiles.read(path(chain.hex, in: state)) else { return (nil, false) }
-    let mark = try? JSONDecoder().decode(HighWaterMark.self, from: Data(bytes))
+    let mark = HighWaterMark(json: bytes)
     return (mark, mark == nil)
   }
 
@@ -149,6 +148,6 @@ package struct HighWaterMark: Codable, Sendable, Equatable {
 
   /// Durable when it returns.
   package func write(_ chain: ChainID, in state: StateFolder) throws {
-    try StateFiles.write([UInt8](JSONEncoder().encode(self)), to: "\(state.folder(of: chain))/mark.json")
+    try StateFiles.write(json(), to: "\(state.folder(of: chain))/mark.json")
   }
 }

@@ -27,7 +27,7 @@ struct MissingVersions {
       if !readable.contains(place), core.previous != chain.unknown(at: place) { ids[place] = core.previous }
     }
     ids.merge(forgotten.standing) { _, standing in standing }
-    if let mark { ids[mark.sequence] = Layout.digest(mark.id) }
+    if let mark { ids[mark.sequence] = mark.id }
 
     let unread = later.filter { !readable.contains($0.sequence) && !forgotten.explains($0.sequence) }
     var unjudged = Dictionary(grouping: unread, by: \.sequence).mapValues { $0.map(\.objectName.text) }

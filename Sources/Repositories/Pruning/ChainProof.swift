@@ -49,8 +49,7 @@ struct ChainProof {
           "Versions were deleted there, an older state was put back, or the listing was short. Nothing was deleted. \(RepositoryError.findOutAndRepair) To accept the loss: \(acceptance)"
       )
     }
-    guard let id = Layout.digest(mark.id) else { return }
-    if ids[mark.sequence]?.contains(id) == true || index.covers(mark.sequence) { return }
+    if ids[mark.sequence]?.contains(mark.id) == true || index.covers(mark.sequence) { return }
     throw RepositoryError(
       .forked,
       "version \(mark.sequence) of chain \(chain.hex.prefix(12))\(mark.whose) is not the one this machine has seen",

@@ -17,12 +17,18 @@ struct ChainEnd: Sendable {
     // A tombstone beyond all that is there: of an attempt that was given up, or the target lost the end of the chain. What
     // takes a sequence that was forgotten would be forgotten with it.
     if let range = forgotten.max(by: { $0.last < $1.last }), range.last > last {
-      let (next, isBeyond) = range.last.addingReportingOverflow(1)
-      return (isBeyond ? .max : next, range.coreHashOfLast)
+      return (Self.place(behind: range.last), range.coreHashOfLast)
     }
-    if let mark, mark.sequence == last, let id = Layout.digest(mark.id) { return (last + 1, id) }
-    if let newest, newest.name.sequence == last { return (last + 1, newest.id) }
-    return (last + 1, last == 0 ? .zero : listing.chain.unknown(at: last))
+    let next = Self.place(behind: last)
+    if let mark, mark.sequence == last { return (next, mark.id) }
+    if let newest, newest.name.sequence == last { return (next, newest.id) }
+    return (next, last == 0 ? .zero : listing.chain.unknown(at: last))
+  }
+
+  /// A push says of a place that no version can have that the chain is full.
+  private static func place(behind last: UInt64) -> UInt64 {
+    let (next, isBeyond) = last.addingReportingOverflow(1)
+    return isBeyond ? .max : next
   }
 
   /// The same without partial manifests, of which nothing is asked once their packs are known.
