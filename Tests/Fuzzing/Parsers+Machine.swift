@@ -41,7 +41,7 @@
     },
     "state": { bytes in
       let content = Data(bytes), decoder = JSONDecoder()
-      _ = HighWaterMark(json: bytes)
+      if let chain = ChainID([UInt8](repeating: 1, count: 16)) { _ = HighWaterMark(json: bytes, of: chain) }
       if let memory = try? decoder.decode(KeyringMemory.self, from: content) { _ = memory.isOlder(than: memory) }
       _ = try? decoder.decode(ListingProof.self, from: content)
       _ = try? decoder.decode(SourceMemory.self, from: content)

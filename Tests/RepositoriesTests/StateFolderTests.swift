@@ -180,6 +180,29 @@ import Testing
     }
   }
 
+  /// With a wrong digit it would be told as another version than the one that stands there.
+  @Test func `a mark is what was written, or spoilt`() async throws {
+    let home = try await Home()
+    let pushed = try await home.push(home.image(pages: 3, seed: 1)).manifest
+    let mark = HighWaterMark(pushed: pushed.facts)
+    let bytes = try mark.json(of: home.chain)
+    #expect(HighWaterMark(json: bytes, of: home.chain) == mark)
+    #expect(mark.pushed == 1 && mark.owner != nil && mark.manifest != nil && mark.time != nil)
+    for place in bytes.indices {
+      for change: UInt8 in [1, 2, 8, 0x20, 0x80] {
+        var spoilt = bytes
+        spoilt[place] ^= change
+        let found = HighWaterMark(json: spoilt, of: home.chain)
+        #expect(found == nil || found == mark, "byte \(place)")
+      }
+    }
+    let other = try #require(ChainID(hex: String(repeating: "5", count: 32)))
+    #expect(HighWaterMark(json: bytes, of: other) == nil)
+    // Of an earlier build.
+    let old = #"{"sequence":1,"id":"\#(pushed.id.hex)"}"#
+    #expect(HighWaterMark(json: Array(old.utf8), of: other) == HighWaterMark(sequence: 1, id: pushed.id))
+  }
+
   @Test func `a push that holds the chain is no reason to warn a reader`() async throws {
     let home = try await Home()
     let state = try home.state

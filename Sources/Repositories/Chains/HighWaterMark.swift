@@ -83,7 +83,7 @@ package struct HighWaterMark: Sendable, Equatable {
     _ chain: ChainID, in state: StateFolder
   ) throws(RepositoryError) -> (mark: HighWaterMark?, isSpoilt: Bool) {
     guard let bytes = try StateFiles.read(path(chain.hex, in: state)) else { return (nil, false) }
-    let mark = HighWaterMark(json: bytes)
+    let mark = HighWaterMark(json: bytes, of: chain)
     return (mark, mark == nil)
   }
 
@@ -148,6 +148,6 @@ package struct HighWaterMark: Sendable, Equatable {
 
   /// Durable when it returns.
   package func write(_ chain: ChainID, in state: StateFolder) throws {
-    try StateFiles.write(json(), to: "\(state.folder(of: chain))/mark.json")
+    try StateFiles.write(json(of: chain), to: "\(state.folder(of: chain))/mark.json")
   }
 }
