@@ -101,11 +101,14 @@ package struct CheckRepository: Sendable {
   ) async throws -> CheckReport {
     let state = StateFolder(reading: world.stateFolder, repository: repository.id)
     let done = Counter()
-    return try await RepositoryCheck(
+    let report = try await RepositoryCheck(
       repository, state: state, tables: world.tables, subset: subset, suspects: suspects
     ).run(databases: databases) { [reporter = world.reporter] count in
       reporter.progress(Progress(.checking, subject: target, bytesDone: done.add(count), bytesTotal: nil))
     }
+    let lost = LostMemory(of: target, world.reporter)
+    for chain in report.chains { lost.tellFlaw(ofMarkOf: chain.chain, in: state) }
+    return report
   }
 }
 

@@ -220,6 +220,80 @@ import Testing
     #expect(told() == 2)
   }
 
+  /// A folder in the place of the file, or a file in that of its folder: what nobody can read, not even the super-user.
+  @Test(arguments: [false, true])
+  func `a memory of the newest version that cannot be read lets nothing go, and keeps nobody from reading`(
+    isFolder: Bool
+  ) async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 50))
+    _ = try await road.push(database)
+    let mark = try markFile(road)
+    let obstacle = isFolder ? mark : String(mark.dropLast("/mark.json".count))
+    try removeFile(obstacle)
+    if isFolder {
+      try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+    } else {
+      try writeFile(obstacle, [1])
+    }
+    let wayOut = "mv '\(obstacle)' '\(obstacle).bad'"
+    func told(_ words: String) -> Int { road.notices.said.withLock { $0.count { $0.contains(words) } } }
+    let out = road.scratch.file("out.db")
+    _ = try await Pull(road.world).run(.latest(database: "app"), from: road.target, to: .file(out))
+    #expect(try await dump(out) == dump(database.path))
+    #expect(told(wayOut) == 1 && told("cannot remember") == (isFolder ? 0 : 1))
+
+    let pruned = try await PruneRepository(road.world).run(PruneRepository.Request(), at: road.target)
+    #expect(pruned.chains.isEmpty && pruned.problems.map(\.code) == ["stateFolder"])
+    let request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
+    let plan = try await ForgetVersions(road.world).plan(request, at: road.target)
+    #expect(plan.chains.isEmpty && plan.refusals.map(\.code) == ["stateFolder"])
+    #expect(plan.refusals.first?.hint?.contains(wayOut) == true)
+    let pin = await #expect(throws: OperationError.self) {
+      try await AnnotateVersions(road.world).run(.pin, of: .latest(database: "app"), at: road.target)
+    }
+    #expect(pin?.code == "stateFolder" && pin?.hint?.contains(wayOut) == true)
+    try await road.change(database.path)
+    #expect(try await road.push(database).failures.map(\.error.code) == ["stateFolder"])
+    if isFolder { try await readOtherwise(road, wayOut) }
+
+    try FileManager.default.moveItem(atPath: obstacle, toPath: "\(obstacle).bad")
+    #expect(try await road.push(database).pushed.map(\.version.sequence) == [2])
+  }
+
+  private func readOtherwise(_ road: Road, _ wayOut: String) async throws {
+    func told() -> Int { road.notices.said.withLock { $0.count { $0.contains(wayOut) } } }
+    let before = told()
+    #expect(try await CheckRepository(road.world).run(at: road.target, databases: [], .structure).isSound)
+    #expect(told() == before + 1)
+    let drilled = try await Drill(road.world).run(Drill.Request(), at: road.target)
+    #expect(drilled.drilled.map(\.hasPassed) == [true] && told() == before + 2)
+  }
+
+  /// What they say stays may be what a listing leaves out.
+  @Test func `words in whose place a file stands let nothing go, and keep nobody from reading`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 50))
+    _ = try await road.push(database)
+    let words = String(try markFile(road).dropLast("mark.json".count)) + "words"
+    try? removeFile(words)
+    try writeFile(words, [1])
+    let out = road.scratch.file("out.db")
+    _ = try await Pull(road.world).run(.latest(database: "app"), from: road.target, to: .file(out))
+    #expect(road.notices.said.withLock { $0.count { $0.contains("was taken back looks forgotten") } } == 1)
+    let pruned = try await PruneRepository(road.world).run(PruneRepository.Request(), at: road.target)
+    #expect(pruned.chains.isEmpty && pruned.problems.map(\.code) == ["stateFolder"])
+    let request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
+    #expect(
+      try await ForgetVersions(road.world).plan(request, at: road.target).refusals.map(\.code) == ["stateFolder"])
+  }
+
+  private func markFile(_ road: Road) throws -> String {
+    let state = road.world.stateFolder
+    let files = try FileManager.default.subpathsOfDirectory(atPath: state)
+    return "\(state)/\(try #require(files.first { $0.hasSuffix("/mark.json") }))"
+  }
+
   @Test func `a spoilt memory of the newest keyring is told, and made anew`() async throws {
     let road = try await Road()
     _ = try await road.push(DatabaseSource(name: "app", path: try road.database(rows: 50)))

@@ -203,6 +203,20 @@ import Testing
     #expect(HighWaterMark(json: Array(old.utf8), of: other) == HighWaterMark(sequence: 1, id: pushed.id))
   }
 
+  @Test func `a file in the place of a folder is not taken for an empty one where that protects`() async throws {
+    let home = try await Home()
+    let state = try home.state
+    let folder = try state.folder(of: home.chain)
+    try StateFiles.write([1], to: "\(folder)/given-up")
+    #expect(throws: RepositoryError.self) { try OpenTombstones(of: home.chain, in: state) }
+    try removeFile(folder)
+    #expect(try OpenTombstones(of: home.chain, in: state).names.isEmpty)
+    #expect(try HighWaterMark.read(home.chain, in: state) == nil)
+    try StateFiles.write([1], to: folder)
+    #expect(throws: RepositoryError.self) { try OpenTombstones(of: home.chain, in: state) }
+    #expect(throws: RepositoryError.self) { try HighWaterMark.read(home.chain, in: state) }
+  }
+
   @Test func `a push that holds the chain is no reason to warn a reader`() async throws {
     let home = try await Home()
     let state = try home.state

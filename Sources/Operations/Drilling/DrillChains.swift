@@ -28,6 +28,7 @@ struct DrillChains {
   /// Of what this machine has seen.
   private let seen: StateFolder
   private let marks: SeenMarks
+  private let lost: LostMemory
   private let fresh: StateFolder
 
   init(at target: TargetAccess, _ world: World, fresh: World) async throws {
@@ -45,6 +46,7 @@ struct DrillChains {
     self.records = records
     self.seen = seen
     marks = SeenMarks(in: seen, of: target.name, world.reporter)
+    lost = LostMemory(of: target.name, world.reporter)
     self.fresh = state
     ownHost = HostName.known(world)
     shown = listings.map(\.chain)
@@ -144,11 +146,14 @@ struct DrillChains {
     if let gone = vanished(ChainOwner(host: database.host, database: database.name)).first { throw gone }
     for chain in database.chains {
       let (listing, end) = chain
-      try await records.demandTakenBack(of: listing.chain, state: seen)
+      lost.tellFlaw(ofMarkOf: listing.chain, in: seen)
+      try await lost.demandTakenBack(of: listing.chain, records, in: seen)
       if newest.map({ $0 == listing.chain }) ?? true {
-        try await repository.checkFreshness(of: listing, history: end, state: seen)
+        try await repository.checkFreshness(of: listing, history: end, state: seen, isReading: true)
       } else {
-        try await repository.checkFreshness(ofLeft: listing, history: end, state: seen) { try await whole(listing) }
+        try await repository.checkFreshness(ofLeft: listing, history: end, state: seen, isReading: true) {
+          try await whole(listing)
+        }
       }
     }
   }

@@ -68,8 +68,8 @@ extension VersionLookup {
     try demandNoneGone(meant)
     for history in histories where meant.contains(history) {
       guard let listing = listings.first(where: { $0.chain == history.chain }) else { continue }
-      try await repository.checkFreshness(ofLeft: listing, history: history, state: state) { try await whole(listing) }
-      try await records.demandTakenBack(of: history.chain, state: state)
+      try await freshness(ofLeft: history, listing)
+      try await demandTakenBack(of: history.chain)
       try history.demandNothingLost(selector.text)
     }
   }

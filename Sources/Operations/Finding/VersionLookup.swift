@@ -19,7 +19,9 @@ struct VersionLookup: Sendable {
   let records: RecordListings
   let times: StorageTimes
   private let marks: SeenMarks
-  private let hasToldFlaw = Locked(false)
+  private let lost: LostMemory
+  /// Nothing will be written at the target.
+  let isReading: Bool
 
   struct Found: Sendable {
     let facts: VersionFacts
@@ -48,6 +50,8 @@ struct VersionLookup: Sendable {
     byChain = Dictionary(listings.map { ($0.chain, $0) }) { first, _ in first }
     records = RecordListings(repository.store)
     marks = SeenMarks(in: kept, of: target.name, world.reporter)
+    lost = LostMemory(of: target.name, world.reporter)
+    self.isReading = isReading
     kept.tidy()
   }
 
@@ -172,9 +176,9 @@ struct VersionLookup: Sendable {
       guard history.versions.contains(where: selector.matches) || isMarked(history.chain, among: wanted),
         let listing = byChain[history.chain]
       else { continue }
-      try await repository.checkFreshness(ofLeft: listing, history: history, state: state) { try await whole(listing) }
+      try await freshness(ofLeft: history, listing)
       // What was taken back there looks forgotten while the word for it is not listed, and may be what is meant.
-      try await records.demandTakenBack(of: history.chain, state: state)
+      try await demandTakenBack(of: history.chain)
     }
     if let gone = vanishedChains(among: wanted).first { throw gone }
     try demandSiblingsRead(wanted, of: version, found, selector, histories)
@@ -216,16 +220,23 @@ struct VersionLookup: Sendable {
   /// Refuses a chain that shows less than this machine has seen.
   func freshness(of history: ChainHistory) async throws {
     guard let listing = byChain[history.chain] else { return }
-    tellFlaw(ofMarkOf: history.chain)
-    try await repository.checkFreshness(of: listing, history: history, state: state)
-    try await records.demandTakenBack(of: history.chain, state: state)
+    lost.tellFlaw(ofMarkOf: history.chain, in: state)
+    try await repository.checkFreshness(of: listing, history: history, state: state, isReading: isReading)
+    try await demandTakenBack(of: history.chain)
   }
 
-  /// Who reads goes on, since no other version could be had; but a person should know.
-  private func tellFlaw(ofMarkOf chain: ChainID) {
-    guard let flaw = try? HighWaterMark.flaw(of: chain, in: state), !hasToldFlaw.withLock({ $0 }) else { return }
-    hasToldFlaw.withLock { $0 = true }
-    reporter.notice("\(targetName): \(flaw.message). \(flaw.hint ?? "")")
+  /// The same of a chain while the version that is looked for is a later one, in another chain of the same database.
+  func freshness(ofLeft history: ChainHistory, _ listing: ChainListing) async throws {
+    lost.tellFlaw(ofMarkOf: history.chain, in: state)
+    try await repository.checkFreshness(ofLeft: listing, history: history, state: state, isReading: isReading) {
+      try await whole(listing)
+    }
+  }
+
+  /// Nor may a chain miss a word of this machine's that a version counts again.
+  func demandTakenBack(of chain: ChainID) async throws {
+    guard isReading else { return try await records.demandTakenBack(of: chain, state: state) }
+    try await lost.demandTakenBack(of: chain, records, in: state)
   }
 
   /// The same, for who lets go of versions: also what this machine said or read that decides which ones stay is shown.

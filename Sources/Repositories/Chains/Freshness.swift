@@ -220,30 +220,38 @@ struct Freshness {
 
 extension Repository {
   /// Whether a chain shows at least what this machine has seen of it.
+  /// - Parameter isReading: see `HighWaterMark.read`.
   /// - Throws: `RepositoryError` `.rolledBack`, `.forked`, `.hole`; `.conflict` when versions came while it was listed.
-  package func checkFreshness(of listing: ChainListing, history: ChainHistory, state: StateFolder) async throws {
-    let mark = try HighWaterMark.read(listing.chain, in: state)
+  package func checkFreshness(
+    of listing: ChainListing, history: ChainHistory, state: StateFolder, isReading: Bool = false
+  ) async throws {
+    let mark = try HighWaterMark.read(listing.chain, in: state, isReading: isReading)
     try await Freshness(mark: mark, listing: listing, history: history).check(self, state: state)
   }
 
   /// The same of a chain while the version that is looked for is a later one, in another chain of the same database.
-  /// - Parameter whole: reads the chain whole, where that was not done.
+  /// - Parameters:
+  ///   - isReading: see `HighWaterMark.read`.
+  ///   - whole: reads the chain whole, where that was not done.
   /// - Throws: `RepositoryError` `.rolledBack`, `.forked`, `.hole`, `.conflict`.
   package func checkFreshness(
-    ofLeft listing: ChainListing, history: ChainHistory, state: StateFolder, whole: () async throws -> ChainHistory
+    ofLeft listing: ChainListing, history: ChainHistory, state: StateFolder, isReading: Bool = false,
+    whole: () async throws -> ChainHistory
   ) async throws {
     guard !history.displaced.isEmpty else {
       do {
-        return try await checkFreshness(of: listing, history: history, state: state)
+        return try await checkFreshness(of: listing, history: history, state: state, isReading: isReading)
       } catch let error as RepositoryError where error.code == .forked && !history.isWhole {
         // What was read of the chain may not reach down to the place where both have been.
         let history = try await whole()
         guard !history.displaced.isEmpty else { throw error }
-        return try await checkFreshness(ofLeft: listing, history: history, state: state) { history }
+        return try await checkFreshness(ofLeft: listing, history: history, state: state, isReading: isReading) {
+          history
+        }
       }
     }
     let history = history.isWhole ? history : try await whole()
-    let mark = try HighWaterMark.read(listing.chain, in: state)
+    let mark = try HighWaterMark.read(listing.chain, in: state, isReading: isReading)
     try await Freshness(mark: mark, listing: listing, history: history).checkLeft(self, state)
   }
 }

@@ -74,25 +74,52 @@ package struct HighWaterMark: Sendable, Equatable {
   }
 
   /// The mark, or `nil` when this machine has not seen the chain (or its state was lost, or spoilt).
-  package static func read(_ chain: ChainID, in state: StateFolder) throws(RepositoryError) -> HighWaterMark? {
-    try look(chain, in: state).mark
+  /// - Parameter isReading: one that cannot be read is as a spoilt one: no version could be had else.
+  /// - Throws: `.stateFolder` where there may be one that cannot be read.
+  package static func read(
+    _ chain: ChainID, in state: StateFolder, isReading: Bool = false
+  ) throws(RepositoryError) -> HighWaterMark? {
+    do throws(RepositoryError) { return try look(chain, in: state).mark } catch {
+      guard isReading else { throw error }
+      return nil
+    }
   }
 
   /// - Returns: the mark, and whether something stands there that is none.
   static func look(
     _ chain: ChainID, in state: StateFolder
   ) throws(RepositoryError) -> (mark: HighWaterMark?, isSpoilt: Bool) {
-    guard let bytes = try StateFiles.read(path(chain.hex, in: state)) else { return (nil, false) }
+    guard let bytes = try Self.bytes(chain, in: state) else { return (nil, false) }
     let mark = HighWaterMark(json: bytes, of: chain)
     return (mark, mark == nil)
   }
 
-  /// What is wrong with a chain's mark, where something stands in its place that is none.
-  package static func flaw(of chain: ChainID, in state: StateFolder) throws(RepositoryError) -> RepositoryError? {
-    guard try look(chain, in: state).isSpoilt else { return nil }
+  private static func bytes(_ chain: ChainID, in state: StateFolder) throws(RepositoryError) -> [UInt8]? {
+    let path = Self.path(chain.hex, in: state)
+    do throws(RepositoryError) { return try StateFiles.read(path, demandsFolder: true) } catch {
+      let folder = PathSteps.folder(of: path)
+      let obstacle = StateFiles.isOther(thanFolder: folder) ? folder : path
+      throw RepositoryError(
+        .stateFolder, "\(unproved(chain)) (\(error.message))",
+        hint:
+          "Make that readable; or, once `sealift list` shows what it should, go on without: mv '\(obstacle)' '\(obstacle).bad'",
+        cause: error)
+    }
+  }
+
+  private static func unproved(_ chain: ChainID) -> String {
+    "what this machine remembered of the newest version of chain \(chain.hex.prefix(12)) cannot be read: that the target has lost none since is not proved"
+  }
+
+  /// What is wrong with a chain's mark, where something stands in its place that is none, or that cannot be read.
+  package static func flaw(of chain: ChainID, in state: StateFolder) -> RepositoryError? {
+    do throws(RepositoryError) {
+      guard try look(chain, in: state).isSpoilt else { return nil }
+    } catch {
+      return error
+    }
     return RepositoryError(
-      .stateFolder,
-      "what this machine remembered of the newest version of chain \(chain.hex.prefix(12)) cannot be read: that the target has lost none since is not proved",
+      .stateFolder, unproved(chain),
       hint:
         "The next push from here to that chain makes it anew; or, once `sealift list` shows what it should: rm '\(path(chain.hex, in: state))'"
     )
@@ -100,7 +127,7 @@ package struct HighWaterMark: Sendable, Equatable {
 
   /// For who lets go of versions: what cannot be read may say that the newest of them were taken away.
   package static func demandReadable(_ chain: ChainID, in state: StateFolder) throws(RepositoryError) {
-    if let flaw = try Self.flaw(of: chain, in: state) { throw flaw }
+    if let flaw = Self.flaw(of: chain, in: state) { throw flaw }
   }
 
   static func path(_ chain: String, in state: StateFolder) -> String { "\(state.path)/\(chain)/mark.json" }
@@ -117,7 +144,7 @@ package struct HighWaterMark: Sendable, Equatable {
   }
 
   /// Raises the mark of a chain that was only read. While a push holds the chain, it writes the mark itself. One that is
-  /// spoilt stays for the next push, which tells it.
+  /// spoilt, or cannot be read, stays for the next push, which tells it.
   /// - Returns: false when the state folder cannot be written: then a later roll-back goes unnoticed.
   package func raise(_ chain: ChainID, in state: StateFolder) -> Bool {
     let noted = try? Self.read(chain, in: state)
@@ -125,7 +152,7 @@ package struct HighWaterMark: Sendable, Equatable {
     do {
       let lock = try ChainLock(chain, in: state)
       return try withExtendedLifetime(lock) {
-        let (known, isSpoilt) = try Self.look(chain, in: state)
+        guard let (known, isSpoilt) = try? Self.look(chain, in: state) else { return true }
         if !isSpoilt, known.map({ saysMore(than: $0) }) ?? true {
           var mark = self
           mark.pushed = known?.pushed

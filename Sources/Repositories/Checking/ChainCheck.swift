@@ -41,7 +41,7 @@ package struct ChainCheck: Sendable {
   package func run(left: inout Int) async throws -> CheckedChain {
     var attempt = 1
     while true {
-      let mark = try HighWaterMark.read(chain, in: state)
+      let mark = try HighWaterMark.read(chain, in: state, isReading: true)
       let before = try await listed()
       var budget = left
       let isLast = attempt == Self.attempts

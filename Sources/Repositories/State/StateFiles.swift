@@ -27,14 +27,18 @@ package enum StateFiles {
   }
 
   /// The content, or `nil` when there is no such file. Refuses more than `limit` bytes.
-  /// - Parameter owners: users whose file it has to be; anybody's, where none are given.
+  /// - Parameters:
+  ///   - owners: users whose file it has to be; anybody's, where none are given.
+  ///   - demandsFolder: nobody knows what was in a folder that a file stands in the place of.
   package static func read(
-    _ path: String, limit: Int = 64 << 20, of owners: [UInt32]? = nil
+    _ path: String, limit: Int = 64 << 20, of owners: [UInt32]? = nil, demandsFolder: Bool = false
   ) throws(RepositoryError) -> [UInt8]? {
     let descriptor = open(path, readFlags)
     guard descriptor >= 0 else {
-      if errno == ENOENT || errno == ENOTDIR { return nil }
-      throw failure("cannot read \(path)", errno)
+      let number = errno
+      let isAbsent = number == ENOTDIR && !(demandsFolder && isOther(thanFolder: PathSteps.folder(of: path)))
+      if number == ENOENT || isAbsent { return nil }
+      throw failure("cannot read \(path)", number)
     }
     defer { close(descriptor) }
     var status = stat()
@@ -114,11 +118,14 @@ package enum StateFiles {
   /// The names in a folder but those that begin with a dot; none when it cannot be read.
   package static func names(in path: String) -> [String] { (try? everyName(in: path)) ?? [] }
 
-  /// The same of a folder whose content protects: only one that is not there has none.
+  /// The same of a folder whose content protects: only one that is not there has none, and nobody knows what was in one
+  /// that a file stands in the place of.
   static func everyName(in path: String) throws(RepositoryError) -> [String] {
     guard let folder = opendir(path) else {
-      if errno == ENOENT || errno == ENOTDIR { return [] }
-      throw failure("cannot read \(path)", errno)
+      let number = errno
+      let isAbsent = number == ENOTDIR && ![path, PathSteps.folder(of: path)].contains(where: isOther(thanFolder:))
+      if number == ENOENT || isAbsent { return [] }
+      throw failure("cannot read \(path)", number)
     }
     defer { closedir(folder) }
     var names: [String] = []
@@ -133,6 +140,12 @@ package enum StateFiles {
       }
       if !name.hasPrefix(".") { names.append(name) }
     }
+  }
+
+  /// Whether something stands in the place of a folder that is none.
+  static func isOther(thanFolder path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFDIR
   }
 
   /// Removes what `write` left behind in a folder when its process was killed an hour ago or longer.
