@@ -91,6 +91,7 @@ package struct Initialize: Sendable {
   /// - Parameter finding: what was found there.
   private func demandUnused(_ target: TargetAccess, _ finding: String) throws(RepositoryError) {
     let known = try KnownRepositories(at: target.store, in: world.stateFolder)
+    if let flaw = known.flaw(showing: nil, at: target.store.traits.location) { throw flaw }
     guard let other = known.used.first else { return }
     throw RepositoryError(
       .rolledBack, "\(finding), but this machine has used the repository \(other.hex) there",

@@ -27,13 +27,21 @@ extension TargetAccess {
         "\(name): what this machine remembered of the newest keyring cannot be read: that no older one is in its place is not proved; it is made anew"
       )
     }
+    var lostPlace = false
     let unread = [
-      try unreadable(isReading) { () throws(RepositoryError) in try repository.checkPlace(in: world.stateFolder) },
+      try unreadable(isReading) { () throws(RepositoryError) in
+        lostPlace = try repository.checkPlace(in: world.stateFolder)
+      },
       try unreadable(isReading) { () throws(RepositoryError) in try repository.checkKeyring(in: state) },
     ]
     if let problem = unread.compactMap({ $0 }).first {
       world.reporter.notice(
         "\(name): what this machine has seen there cannot be told: \(problem.message); it would not notice if another repository, or an older state, were in its place"
+      )
+    }
+    if lostPlace {
+      world.reporter.notice(
+        "\(name): what this machine remembered of the repositories there is spoilt: that no other one is in its place is not proved; it is made anew"
       )
     }
     repository.rememberSlot(in: state)

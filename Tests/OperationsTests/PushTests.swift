@@ -513,6 +513,12 @@ import Testing
     }
     // Who begins anew all the same says so.
     let known = try KnownRepositories(at: road.store, in: road.world.stateFolder)
+    try writeFile(known.path, [1])
+    let spoilt = await #expect(throws: OperationError.self) {
+      try await Initialize(road.world).run(at: road.target, ifMissing: false)
+    }
+    #expect(spoilt?.code == "stateFolder" && spoilt?.hint?.contains("rm '\(known.path)'") == true)
+    #expect(road.store.content.isEmpty)
     try removeFile(known.path)
     #expect(try await Initialize(road.world).run(at: road.target, ifMissing: false).created)
     road.store.content = before

@@ -307,6 +307,14 @@ import Testing
     #expect(try fileBytes(memory).count == good.count)
   }
 
+  @Test func `a spoilt memory of the repositories at a place is told, and made anew`() async throws {
+    let road = try await Road()
+    _ = try await road.push(DatabaseSource(name: "app", path: try road.database(rows: 50)))
+    try writeFile(try KnownRepositories(at: road.store, in: road.world.stateFolder).path, Array("junk".utf8))
+    for _ in 0..<2 { _ = try await ListVersions(road.world).run(at: road.target) }
+    #expect(road.notices.said.withLock { $0.count { $0.contains("remembered of the repositories there") } } == 1)
+  }
+
   /// As a push notes it two seconds after the last change; a file that is put back here has another time of change.
   private func remember(_ version: VersionSummary, of database: DatabaseSource, _ road: Road) async throws {
     let repository = try await road.target.open(road.world).id.hex

@@ -70,6 +70,57 @@ import Testing
     #expect(StateFiles.names(in: path) == ["in the way"])
   }
 
+  /// One whose line is spoilt would never have been met.
+  @Test func `what is spoilt is told once, and lets no other repository in`() async throws {
+    let (first, second) = (try await home(), try await home())
+    try first.repository.checkPlace(in: state)
+    try see(first)
+    let path = try KnownRepositories(at: first.store, in: state).path
+    let good = try #require(try StateFiles.read(path))
+    var spoilt: [[UInt8]] = [[], Array(good.prefix(20))]
+    for place in good.indices {
+      for change: UInt8 in [1, 2, 4, 0x20, 0x80] {
+        var bytes = good
+        bytes[place] ^= change
+        spoilt.append(bytes)
+      }
+    }
+    for bytes in spoilt {
+      try StateFiles.write(bytes, to: path)
+      let error = #expect(throws: RepositoryError.self) { try second.repository.checkPlace(in: state) }
+      #expect(error?.code == .rolledBack || error?.code == .stateFolder)
+      #expect(error?.hint?.contains("'\(path)'") == true)
+      #expect(try StateFiles.read(path) == bytes)
+      #expect(try first.repository.checkPlace(in: state), "\(bytes)")
+      #expect(try !first.repository.checkPlace(in: state))
+    }
+    // What the hint says makes it welcome.
+    try StateFiles.write(Array("junk\n".utf8), to: path)
+    #expect(throws: RepositoryError.self) { try second.repository.checkPlace(in: state) }
+    StateFiles.remove(path)
+    #expect(try !second.repository.checkPlace(in: state))
+  }
+
+  @Test func `of another place it says nothing, and of earlier builds it is made whole`() async throws {
+    let (first, second, other) = (try await home(), try await home(), try await home("another place"))
+    try first.repository.checkPlace(in: state)
+    try see(first)
+    let path = try KnownRepositories(at: first.store, in: state).path
+    let good = try #require(try StateFiles.read(path))
+    try StateFiles.write(Array("\(first.repository.id.hex)\n".utf8), to: path)
+    #expect(try !first.repository.checkPlace(in: state))
+    #expect(try StateFiles.read(path) == good)
+    try StateFiles.write(good, to: try KnownRepositories(at: other.store, in: state).path)
+    let error = #expect(throws: RepositoryError.self) { try other.repository.checkPlace(in: state) }
+    #expect(error?.code == .rolledBack)
+    #expect(try KnownRepositories(at: other.store, in: state).isSpoilt)
+    // Where nothing was used, nothing is in doubt.
+    let empty = scratch.file("empty")
+    try StateFiles.makeFolder("\(empty)/places")
+    try StateFiles.write([1], to: try KnownRepositories(at: second.store, in: empty).path)
+    #expect(try second.repository.checkPlace(in: empty))
+  }
+
   @Test func `one that is made anew takes the place`() async throws {
     let (first, second) = (try await home(), try await home())
     try first.repository.checkPlace(in: state)

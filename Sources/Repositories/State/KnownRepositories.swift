@@ -4,46 +4,94 @@ package import Storage
 /// Which repositories this machine has met at one place: a storage that shows another one, which the same key opens, would
 /// else pass for an empty place, or for somebody's older content.
 ///
-/// A line of `<state>/places/<hash of the store's identity>` for each id. Only those count whose versions this machine has
-/// seen: two machines that make a repository at once agree on one of the two later.
+/// Lines of `<state>/places/<hash of the store's identity>`: the id of each, hexadecimal, and behind it `check` and a hash of
+/// that: an id with a wrong digit would be one that nobody has used. Ids that a person adds have none, nor have those that
+/// earlier builds wrote, which pass over the hashes. Only those count whose versions this machine has seen: two machines
+/// that make a repository at once agree on one of the two later.
 package struct KnownRepositories {
   package let path: String
+  private let name: String
   private let state: String
-  private var ids: [RepositoryID]
+  private var ids: [RepositoryID] = []
+  /// How many of them have their hash behind them.
+  private var checked = 0
+  /// Something in it is not as it was written: which repositories there were nobody knows.
+  package private(set) var isSpoilt = false
 
   /// - Throws: `.stateFolder` when there may be some that cannot be read: what would be written then forgets them.
   package init(at store: any ObjectStore, in state: String) throws(RepositoryError) {
     self.state = state
-    path = "\(state)/places/\(Digest.sha256(of: Array(store.traits.identity.utf8)).hex.prefix(32))"
+    name = String(Digest.sha256(of: Array(store.traits.identity.utf8)).hex.prefix(32))
+    path = "\(state)/places/\(name)"
     let bytes = try StateFiles.read(path, limit: 1 << 20)
-    let text = String(decoding: bytes ?? [], as: UTF8.self)
-    ids = text.split(separator: "\n").compactMap { RepositoryID(hex: String($0)) }
+    for line in String(decoding: bytes ?? [], as: UTF8.self).split(separator: "\n") { add(line) }
+    // Nobody writes one without any.
+    if bytes != nil, ids.isEmpty { isSpoilt = true }
+  }
+
+  private mutating func add(_ line: Substring) {
+    if let id = RepositoryID(hex: String(line)) {
+      ids.append(id)
+    } else if let id = ids.last, line == check(id) {
+      checked += 1
+    } else {
+      isSpoilt = true
+    }
+  }
+
+  private func check(_ id: RepositoryID) -> String {
+    let text = "\(name) \(id.hex)"
+    return "check \(Digest.sha256(of: Array(text.utf8)).hex.prefix(16))"
   }
 
   func contains(_ id: RepositoryID) -> Bool { ids.contains(id) }
 
   /// Those with versions that this machine has seen.
-  package var used: [RepositoryID] {
-    ids.filter { !StateFolder(reading: state, repository: $0).markedChains().isEmpty }
+  package var used: [RepositoryID] { ids.filter(isUsed) }
+
+  private func isUsed(_ id: RepositoryID) -> Bool {
+    !StateFolder(reading: state, repository: id).markedChains().isEmpty
   }
 
-  /// Best effort: a machine that cannot remember is as a new one.
-  mutating func add(_ id: RepositoryID) {
-    guard !contains(id) else { return }
-    ids.append(id)
-    try? StateFiles.makeFolder("\(state)/places")
-    try? StateFiles.write(Array(ids.map { "\($0.hex)\n" }.joined().utf8), to: path)
+  /// What is remembered of the place is spoilt, and may have been another one that this machine has used somewhere.
+  /// - Parameters:
+  ///   - shown: which repository is there; `nil` where there is none.
+  ///   - location: of the place, for people.
+  package func flaw(showing shown: RepositoryID?, at location: String) -> RepositoryError? {
+    guard isSpoilt, !(shown.map(isUsed) ?? false),
+      StateFiles.names(in: state).contains(where: { RepositoryID(hex: $0).map(isUsed) ?? false })
+    else { return nil }
+    let what = shown.map { "that \($0.hex) is what it used there" } ?? "that it has used none there"
+    return RepositoryError(
+      .stateFolder, "what this machine remembered of the repositories at \(location) is spoilt: \(what) is not proved",
+      hint:
+        "Another disk, bucket or folder may be in its place. Once it is known that all is as it should be: rm '\(path)'"
+    )
   }
+
+  /// Whether it stands there as it would be written.
+  var isWhole: Bool { !isSpoilt && checked == ids.count }
+
+  /// Best effort: a machine that cannot remember is as a new one.
+  func write() {
+    try? StateFiles.makeFolder("\(state)/places")
+    try? StateFiles.write(Array(ids.map { "\($0.hex)\n\(check($0))\n" }.joined().utf8), to: path)
+  }
+
+  mutating func add(_ id: RepositoryID) { ids.append(id) }
 }
 
 extension Repository {
   /// Refuses a repository where this machine has used another one, and remembers the first of a place.
   /// - Parameter isMade: it was made just now: whatever lay there before, this one is meant.
+  /// - Returns: whether what this machine remembered of the place was spoilt; it is made anew.
   /// - Throws: `.rolledBack`; `.stateFolder` when what this machine remembers of the place cannot be read.
-  package func checkPlace(in state: String, isMade: Bool = false) throws(RepositoryError) {
+  @discardableResult
+  package func checkPlace(in state: String, isMade: Bool = false) throws(RepositoryError) -> Bool {
     var known = try KnownRepositories(at: store, in: state)
-    guard !known.contains(id) else { return }
-    if !isMade, let other = known.used.first {
+    let isKnown = known.contains(id)
+    guard !isKnown || !known.isWhole else { return false }
+    if !isKnown, !isMade, let other = known.used.first {
       throw RepositoryError(
         .rolledBack,
         "\(store.traits.location) shows the repository \(id.hex), but this machine has used \(other.hex) there",
@@ -51,6 +99,9 @@ extension Repository {
           "Another disk, bucket or folder was put in its place. Find out by whom; to accept it: echo \(id.hex) >> '\(known.path)'"
       )
     }
-    known.add(id)
+    if !isKnown, !isMade, let flaw = known.flaw(showing: id, at: store.traits.location) { throw flaw }
+    if !isKnown { known.add(id) }
+    known.write()
+    return known.isSpoilt
   }
 }
