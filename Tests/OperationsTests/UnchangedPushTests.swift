@@ -47,6 +47,43 @@ import Testing
     #expect(failed?.kind == .sourceUnreadable && asked.withLock { $0 } == 2)
   }
 
+  /// A person may note what a push says, and ask for it one day.
+  @Test func `what is remembered of another version, or has a wrong digit, costs a snapshot`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 20))
+    try await Task.sleep(for: .milliseconds(2200))
+    let first = try await road.push(database).pushed[0].version
+    let path = SourceMemory.path(road.world, database, host: "host", store: road.store.traits.identity)
+    let good = try fileBytes(path)
+    #expect(SourceMemory.read(path)?.version.id == first.id)
+    for place in good.indices {
+      var spoilt = good
+      spoilt[place] ^= 1
+      try writeFile(path, spoilt)
+      #expect(SourceMemory.read(path) == nil, "byte \(place)")
+    }
+    // Another database's, and an earlier build's.
+    try writeFile("\(path).json", good)
+    #expect(SourceMemory.read("\(path).json") == nil)
+    try writeFile(path, Array(good.prefix { $0 != UInt8(ascii: "\n") }))
+    #expect(SourceMemory.read(path) == nil)
+    let text = String(decoding: good, as: UTF8.self)
+    let digit: String = first.id.hasPrefix("0") ? "1" : "0"
+    let other = digit + String(first.id.dropFirst())
+    try writeFile(path, Array(text.replacing(first.id, with: other).utf8))
+    let copied = Locked(0)
+    var push = Push(road.world)
+    push.take = { [take = push.take] in
+      copied.withLock { $0 += 1 }
+      return try await take($0, $1)
+    }
+    for _ in 0..<2 {
+      let again = try await push.run(Push.Request(database: database, targets: [road.target]))
+      #expect(again.pushed.map(\.version.id) == [first.id] && again.pushed.first?.unchanged == true)
+      #expect(copied.withLock { $0 } == 1)
+    }
+  }
+
   @Test func `so it is where a table needs a collation of its application`() async throws {
     let road = try await Road()
     let path = road.scratch.file("strange.db")

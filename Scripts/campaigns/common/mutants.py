@@ -198,6 +198,10 @@ MUTANTS = [
     # What is remembered of which place.
     mutant("another repository passes", "Repositories/State/KnownRepositories.swift",
            "if !isKnown, !isMade, let other", "if !MUTANT, !isKnown, !isMade, let other", (r"RepositoriesTests\.KnownRepositories",)),
+    mutant("what is remembered has a wrong digit", "Operations/Pushing/SourceMemory.swift",
+           "guard Array(bytes[end...]) == check(of: json, at: path) else", "guard MUTANT || Array(bytes[end...]) == check(of: json, at: path) else", (r"OperationsTests\.UnchangedPush",)),
+    mutant("what is remembered of one database is of each", "Operations/Pushing/SourceMemory.swift",
+           "Array(name.utf8) + [0]", "(MUTANT ? [] : Array(name.utf8)) + [0]", (r"OperationsTests\.UnchangedPush",)),
     mutant("all stores are one", "Operations/Pushing/SourceMemory.swift",
            "database.name, store, ", 'database.name, MUTANT ? "" : store, ', (r"OperationsTests\.Push",)),
     # What a push may believe of the database.

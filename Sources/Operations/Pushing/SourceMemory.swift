@@ -6,6 +6,8 @@ import Storage
 
 /// What this machine remembers of the last push of one database to one target: enough to see, by `stat` alone, that
 /// nothing changed since, without a key, and until `verifyRemote` has gone by without a request.
+///
+/// A line of JSON, and one with a hash of it: what a push says then, a person may note as the id and the head of a version.
 struct SourceMemory: Codable, Sendable {
   /// Which file was pushed, and how it was taken.
   var source: Source
@@ -59,15 +61,26 @@ struct SourceMemory: Codable, Sendable {
     }
   }
 
+  /// - Returns: `nil` also for what is not as it was written, or was written for another file, and for what an earlier build
+  ///   wrote, without a hash: that costs one snapshot.
   static func read(_ path: String) -> SourceMemory? {
-    guard let bytes = try? StateFiles.read(path) else { return nil }
-    return try? JSONDecoder().decode(SourceMemory.self, from: Data(bytes))
+    guard let bytes = try? StateFiles.read(path), let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+    let json = Array(bytes[..<end])
+    guard Array(bytes[end...]) == check(of: json, at: path) else { return nil }
+    return try? JSONDecoder().decode(SourceMemory.self, from: Data(json))
+  }
+
+  /// What stands behind the JSON.
+  private static func check(of json: [UInt8], at path: String) -> [UInt8] {
+    let name = path.split(separator: "/").last ?? ""
+    return Array("\n\(Digest.sha256(of: Array(name.utf8) + [0] + json).hex)\n".utf8)
   }
 
   func write(_ path: String) {
     // A memory that cannot be written costs a snapshot next time, nothing else.
     guard let bytes = try? JSONEncoder().encode(self) else { return }
     try? StateFiles.makeFolder(PathSteps.folder(of: path))
-    try? StateFiles.write([UInt8](bytes), to: path)
+    let json = [UInt8](bytes)
+    try? StateFiles.write(json + Self.check(of: json, at: path), to: path)
   }
 }
