@@ -1,5 +1,6 @@
 import Glibc
 import Repositories
+import Sealing
 import Snapshots
 
 /// The host that chains are named after: the configuration's, else the one this machine was called at its first `init` or push.
@@ -7,6 +8,9 @@ import Snapshots
 /// It is remembered because names of machines change (containers draw a new one each start), and a new name would
 /// begin a new chain. On a disk of this machine another name is that of the same machine, then. On a network's it may be
 /// that of another one, which uses the same state folder.
+///
+/// In `<state>/host` it has a hash behind it, past an empty line. A name without one is as good: a person, or an earlier
+/// build, wrote it.
 package enum HostName {
   /// - Throws: `OperationError` `.usage` where the name that is remembered may be another machine's; `RepositoryError`
   ///   `.stateFolder`.
@@ -14,7 +18,7 @@ package enum HostName {
     if let host = try remembered(world) { return host }
     let name = world.systemName()
     try StateFiles.makeFolder(world.stateFolder)
-    try StateFiles.write(Array("\(name)\n".utf8), to: path(world))
+    try StateFiles.write(Array("\(name)\n\n\(check(name))\n".utf8), to: path(in: world.stateFolder))
     return name
   }
 
@@ -23,7 +27,7 @@ package enum HostName {
 
   private static func remembered(_ world: World) throws -> String? {
     if let host = world.host { return host }
-    guard let host = try StateFiles.read(path(world)).flatMap(name(in:)) else { return nil }
+    guard let host = try noted(in: world.stateFolder) else { return nil }
     try demandOwn(host, world)
     return host
   }
@@ -43,15 +47,37 @@ package enum HostName {
   }
 
   /// The name that a state folder notes, whosever it is.
-  package static func noted(in stateFolder: String) -> String? {
-    (try? StateFiles.read("\(stateFolder)/host")).flatMap(name(in:))
+  /// - Throws: `RepositoryError` `.stateFolder` where it cannot be read, or is spoilt: another name would begin a new chain
+  ///   of each database.
+  package static func noted(in stateFolder: String) throws -> String? {
+    let file = path(in: stateFolder)
+    guard let bytes = try StateFiles.read(file) else { return nil }
+    guard let host = name(in: bytes) else {
+      throw RepositoryError(
+        .stateFolder, "the name of this machine that is noted in \(file) is spoilt",
+        hint:
+          "Set \"host\" in the configuration to the name that its versions have, which `sealift list` shows, or write it there: echo NAME > '\(file)'"
+      )
+    }
+    return host
   }
 
-  private static func path(_ world: World) -> String { "\(world.stateFolder)/host" }
+  private static func path(in stateFolder: String) -> String { "\(stateFolder)/host" }
 
   private static func name(in bytes: [UInt8]) -> String? {
-    let text = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init)
-    return text.flatMap { $0.isEmpty ? nil : $0 }
+    guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+    let lines = text.split(whereSeparator: \.isNewline).map(String.init)
+    guard let name = lines.first, lines.count == 1 || lines == [name, check(name)], isSeen(name) else { return nil }
+    return name
+  }
+
+  private static func check(_ name: String) -> String {
+    "check \(Digest.sha256(of: Array(name.utf8)).hex.prefix(16))"
+  }
+
+  /// Whether what stands for the machine everywhere can be seen.
+  private static func isSeen(_ name: String) -> Bool {
+    !name.allSatisfy(\.isWhitespace) && !name.unicodeScalars.contains { $0.properties.generalCategory == .control }
   }
 
   /// What the system calls this machine.

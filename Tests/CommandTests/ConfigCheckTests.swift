@@ -155,6 +155,9 @@ import Testing
     #expect(try await program.shell("mkdir -p '\(state)' && echo noted > '\(state)/host'").status == 0)
     let noted = try await program("config", "check", "--config", "c.json")
     #expect(noted.output.contains("host = noted  (\(state)/host)\n"))
+    #expect(try await program.shell("printf 'a\\001b' > '\(state)/host'").status == 0)
+    let spoilt = try await program("config", "check", "--config", "c.json")
+    #expect(spoilt.output.contains("host = (cannot be read)  (\(state)/host)\n"))
     #expect(noted.output.contains("targets.d.allowPlainPassword = false  (default)\n"))
     #expect(noted.output.contains("targets.d.user = ann  (c.json:1)\n") && !noted.output.contains("bob"))
   }

@@ -1,3 +1,4 @@
+import Repositories
 import Snapshots
 import Storage
 import TestKit
@@ -37,6 +38,38 @@ import Testing
     let renamed = world(scratch, called: "second", on: kind)
     #expect(try HostName.current(renamed) == "first")
     #expect(HostName.known(renamed) == "first")
+  }
+
+  /// Another name would begin a new chain of each database.
+  @Test func `a name that is spoilt is refused, and one that a person wrote is not`() throws {
+    let scratch = try Scratch()
+    #expect(try HostName.current(world(scratch, called: "first", on: .local("ext4"))) == "first")
+    let machine = world(scratch, called: "second", on: .local("ext4"))
+    #expect(try HostName.current(machine) == "first")
+    let path = scratch.file("state/host")
+    let good = try fileBytes(path)
+    for place in good.indices {
+      for change: UInt8 in [1, 2, 4, 0x20, 0x40, 0x80] {
+        var bytes = good
+        bytes[place] ^= change
+        try writeFile(path, bytes)
+        let name = try? HostName.current(machine)
+        #expect(name == nil || name == "first", "byte \(place)")
+        #expect(try fileBytes(path) == bytes)
+      }
+    }
+    for bytes in [[], [10], [32, 32, 10], [0xFF, 10], [0x61, 1, 0x62, 10], Array("one\ntwo\n".utf8)] as [[UInt8]] {
+      try writeFile(path, bytes)
+      let refused = #expect(throws: RepositoryError.self) { try HostName.current(machine) }
+      #expect(refused?.code == .stateFolder && refused?.hint?.contains("> '\(path)'") == true)
+      // Who reads takes no name for its own that may be another one.
+      #expect(HostName.known(machine) == "second")
+      #expect(try fileBytes(path) == bytes)
+    }
+    for text in ["mine", "mine\n", "mine\r\n"] {
+      try writeFile(path, Array(text.utf8))
+      #expect(try HostName.current(machine) == "mine")
+    }
   }
 
   @Test func `who says its name, or has kept it, is not asked where it lives`() throws {

@@ -144,9 +144,14 @@ struct ConfigCheck: SealiftCommand {
 
   /// The name that the first push or init noted, or would note.
   private static func host(notedIn folder: String) -> SettingLine {
-    guard let noted = HostName.noted(in: folder) else {
-      return SettingLine(key: "host", value: HostName.ofSystem(), from: "default")
+    let place = "\(folder)/host"
+    do {
+      guard let noted = try HostName.noted(in: folder) else {
+        return SettingLine(key: "host", value: HostName.ofSystem(), from: "default")
+      }
+      return SettingLine(key: "host", value: noted, from: place)
+    } catch {
+      return SettingLine(key: "host", value: "(cannot be read)", from: place)
     }
-    return SettingLine(key: "host", value: noted, from: "\(folder)/host")
   }
 }
