@@ -25,10 +25,11 @@ private enum Jq {
 
   @Test(
     arguments: [
-      ([0, 0, 0, 0], 0), ([11, 0, 0, 0], 11), ([11, 0, 0, 13], 13), ([3, 0, 0, 11], 3), ([0, 1, 0, 13], 1),
-      ([0, 0, 11, 0], 11), ([13, 3, 0, 0], 13),
+      ([0, 0, 0, 0], 0), ([11, 0, 0, 0], 11), ([11, 0, 0, 13], 13), ([3, 0, 0, 11], 3), ([0, 1, 0, 13], 13),
+      ([0, 0, 11, 0], 11), ([13, 3, 0, 0], 13), ([3, 13, 0, 0], 13), ([11, 3, 0, 0], 3), ([13, 11, 0, 0], 13),
+      ([1, 3, 0, 0], 1), ([11, 13, 3, 0], 13),
     ] as [([Int], Int32)])
-  func `each step is taken, and 11 hides nothing`(statuses: [Int], expected: Int32) async throws {
+  func `each step is taken, 11 hides nothing, and nothing hides 13`(statuses: [Int], expected: Int32) async throws {
     let program = try Program()
     try program.write("#!/bin/sh\necho \"$2\" >> \(program.file("done"))\nexit \"${2#step}\"\n", to: "stub")
     try program.write(try script(program), to: "run")
