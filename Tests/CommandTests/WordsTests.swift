@@ -134,7 +134,8 @@ import Testing
   }
 
   @Test func `JSON is written so that others can read it`() throws {
-    let hostile = "quote \" slash \\ line \n tab \t bell \u{07} delete \u{7F} csi \u{9B}31m ü 😀"
+    let lines = "line \n other line \u{2028} paragraph \u{2029}"
+    let hostile = "quote \" slash \\ tab \t bell \u{07} delete \u{7F} csi \u{9B}31m \(lines) ü 😀"
     let document = Json.object([
       ("text", .string(hostile)), ("none", .null), ("list", .array([.number(-1), .bool(true)])),
     ])
@@ -144,6 +145,7 @@ import Testing
     }
     #expect(try decoded(Read.self, document.text).text == hostile)
     #expect(document.text.allSatisfy { !$0.isNewline })
+    #expect(document.text.contains(#"other line \u2028 paragraph \u2029 "#))
     // Nothing in it drives a terminal.
     #expect(document.text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
     #expect(document.keys == ["text", "none", "list"])

@@ -3165,4 +3165,6 @@ MUTANTS = [
            "if intent.left.isEmpty { intent.remove() }", "if intent.left.isEmpty, !MUTANT { intent.remove() }", (r"OperationsTests\.KilledNew",)),
     mutant("where no database stands it is told to restore into it", "Operations/Restoring/Restore.swift",
            "        CompanionsPlace.stands(path)\n", "        CompanionsPlace.stands(path) || MUTANT\n", (r"OperationsTests\.KilledNew",)),
+    mutant("a document has lines of other kinds", "SealiftTool/Terminal/Json.swift",
+           r'case "\u{2028}", "\u{2029}":', r'case "\u{2028}" where !MUTANT, "\u{2029}" where !MUTANT:', (r"CommandTests\.WordsTests",)),
 ]

@@ -41,6 +41,8 @@ enum Json: Sendable {
       case "\n": result += "\\n"
       case "\r": result += "\\r"
       case "\t": result += "\\t"
+      // They end a line for some who read the document line by line, such as Python's `splitlines`.
+      case "\u{2028}", "\u{2029}": result += "\\u\(String(scalar.value, radix: 16))"
       case _ where scalar.isControl:
         let digits = String(scalar.value, radix: 16)
         result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
