@@ -82,6 +82,15 @@ import Testing
     #expect(well.count == 2 && well[1].contains("drilled 1970-01-02T00:00:00Z: passed"), "\(well)")
   }
 
+  @Test func `lost companions of the newest version are told, and are no alarm`() {
+    var database = failed
+    database.lastDrill = nil
+    #expect(!StatusLines.lines(outcome(database))[1].contains("companions"))
+    database.newest?.lacksCompanions = true
+    #expect(StatusLines.lines(outcome(database))[1].hasPrefix("  2 versions, never drilled, companions lost, head "))
+    #expect(StatusLines.alarm([outcome(database)]) == nil)
+  }
+
   private struct Document: Decodable {
     struct Database: Decodable {
       var count: Int

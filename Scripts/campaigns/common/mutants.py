@@ -3167,4 +3167,6 @@ MUTANTS = [
            "        CompanionsPlace.stands(path)\n", "        CompanionsPlace.stands(path) || MUTANT\n", (r"OperationsTests\.KilledNew",)),
     mutant("a document has lines of other kinds", "SealiftTool/Terminal/Json.swift",
            r'case "\u{2028}", "\u{2029}":', r'case "\u{2028}" where !MUTANT, "\u{2029}" where !MUTANT:', (r"CommandTests\.WordsTests",)),
+    mutant("a status is silent of lost companions", "SealiftTool/Commands/Status.swift",
+           "if newest.lacksCompanions == true {", "if newest.lacksCompanions == true, !MUTANT {", (r"CommandTests\.StatusTests",)),
 ]

@@ -128,6 +128,7 @@ enum StatusLines {
     let count = Count.text(database.versions, "version")
     var rest = [database.forgotten == 0 ? count : "\(count), \(database.forgotten) forgotten and not pruned"]
     rest.append(drill(database.decidingDrill))
+    if newest.lacksCompanions == true { rest.append("companions lost") }
     if newest.damaged { rest.append("DAMAGED when it was pushed") }
     if database.foundDamaged > 0 { rest.append("\(database.foundDamaged) FOUND DAMAGED") }
     let lines = [
