@@ -244,6 +244,25 @@ import Testing
     #expect(ending.error.contains("no version of 'app'") && ending.error.contains("sealift push app"))
   }
 
+  @Test func `each of several databases that were never pushed is named, and none that went back`() async throws {
+    let home = try await home()
+    func file(_ name: String) -> String { home.program.file(name) }
+    let config = String(decoding: try home.bytes("config.json"), as: UTF8.self)
+    let more = ["one", "two"].map { "\"\($0)\": {\"path\": \"\(file($0))\", \"targets\": [\"disk\"]}, " }
+    try home.program.write(
+      config.replacing("\"databases\": {", with: "\"databases\": {\(more.joined())"), to: "config.json")
+    let ending = try await home("status")
+    #expect(ending.status == 13)
+    for name in ["one", "two"] {
+      #expect(ending.error.contains("error: there is no version of '\(name)' at disk"), "\(ending.error)")
+    }
+    try FileManager.default.removeItem(atPath: file("target/versions"))
+    let gone = try await home("status")
+    #expect(gone.status == 13 && gone.error.contains("which this machine has seen there"), "\(gone.error)")
+    #expect(!gone.error.contains("no version of 'app'"), "\(gone.error)")
+    #expect(gone.error.contains("no version of 'one'") && gone.error.contains("no version of 'two'"))
+  }
+
   @Test(arguments: [["check", "--read-data"], ["repair"]])
   func `a run ends with one document, however much went wrong`(_ words: [String]) async throws {
     let home = try await home()

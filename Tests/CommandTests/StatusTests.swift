@@ -65,6 +65,25 @@ import Testing
     #expect(StatusLines.alarm([ahead, outcome(failed)])?.code == "unsound")
   }
 
+  @Test func `every database that something is wrong with is told, beside the problems`() {
+    var ahead = failed
+    (ahead.age, ahead.lastDrill) = (nil, nil)
+    var both = outcome(ahead, StatusOfDatabases.Database(name: "never", host: "h"), failed)
+    both.problems = [OperationError(.partlyDone, code: "clockAhead", "ahead of this clock")]
+    var other = outcome(StatusOfDatabases.Database(name: "neither", host: "h"))
+    other.target = "cloud"
+    let told = StatusLines.unsound([both, other])
+    #expect(told.map(\.code) == ["neverPushed", "unsound", "neverPushed"])
+    #expect(told.first?.message == "there is no version of 'never' at nas")
+    #expect(told.last?.message == "there is no version of 'neither' at cloud")
+    // What went back was pushed: a problem says so.
+    other.databases[0].isMissed = true
+    #expect(StatusLines.unsound([other]).isEmpty)
+    var harmed = failed
+    harmed.isMissed = true
+    #expect(StatusLines.unsound([outcome(harmed)]).map(\.code) == ["unsound"])
+  }
+
   @Test func `the newest version's failure is told, whatever was drilled after it`() {
     var database = failed
     database.lastDrill?.passed = true

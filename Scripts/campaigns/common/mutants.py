@@ -3169,4 +3169,11 @@ MUTANTS = [
            r'case "\u{2028}", "\u{2029}":', r'case "\u{2028}" where !MUTANT, "\u{2029}" where !MUTANT:', (r"CommandTests\.WordsTests",)),
     mutant("a status is silent of lost companions", "SealiftTool/Commands/Status.swift",
            "if newest.lacksCompanions == true {", "if newest.lacksCompanions == true, !MUTANT {", (r"CommandTests\.StatusTests",)),
+    mutant("what went back was never pushed", "SealiftTool/Commands/Status.swift",
+           "!($0.newest == nil && $0.isMissed)", "(MUTANT || !($0.newest == nil && $0.isMissed))", (r"CommandTests\.StatusTests",)),
+    mutant("a status tells of no database beside a problem", "SealiftTool/Commands/Status.swift",
+           "for unsound in StatusLines.unsound(outcomes) {", "for unsound in StatusLines.unsound(outcomes) where !MUTANT || outcomes.allSatisfy(\\.problems.isEmpty) {",
+           (r"CommandTests\.Elsewhere",)),
+    mutant("what vanished was never pushed", "Operations/Keeping/StatusOfDatabases.swift",
+           "|| vanished.contains { $0.isAmong(own) }", "|| !MUTANT && vanished.contains { $0.isAmong(own) }", (r"CommandTests\.Elsewhere",)),
 ]

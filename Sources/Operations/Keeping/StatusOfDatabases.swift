@@ -32,6 +32,8 @@ package struct StatusOfDatabases: Sendable {
     /// What came of that, also where the version was forgotten or pruned since.
     package var lastDrill: LastDrill?
 
+    /// Versions that are gone, or cannot be read: `Outcome.problems` says which, and why.
+    package var isMissed = false
     /// Other hosts with versions of a database of this name; `nil` where this host has its own chain of it.
     package var otherHosts: [String]?
 
@@ -92,14 +94,18 @@ package struct StatusOfDatabases: Sendable {
           || host.isSameName(as: history.host) && (names.isEmpty || history.database.map(names.containsName) == true)
       }
       outcome.freshnessProvable = lookup.isFreshnessProvable(among: histories)
+      var missed: Set<ChainID> = []
       for history in histories {
         let problems = await self.problems(of: history, lookup)
         outcome.problems += problems.map { OperationError($0, doing: target.name) }
+        if !problems.isEmpty { missed.insert(history.chain) }
       }
       let owners = Set(names.map { ChainOwner(host: host, database: $0) })
       let named = names.isEmpty ? nil : WantedChains(of: owners, lookup.repository.keys.keyring)
-      let vanished = lookup.vanishedChains(among: chains.map { WantedChains(Set($0)) } ?? named)
-      outcome.problems += vanished.map { OperationError($0, doing: target.name) }
+      let wanted = chains.map { WantedChains(Set($0)) } ?? named
+      let shown = lookup.listings.map(\.chain)
+      let vanished = lookup.state.vanished(shown: shown).filter { wanted.map($0.isAmong) ?? true }
+      outcome.problems += vanished.map { OperationError($0.problem, doing: target.name) }
       do {
         let flaws = try await flaws(of: histories, lookup)
         outcome.problems += flaws.map { OperationError($0, doing: target.name) }
@@ -114,6 +120,9 @@ package struct StatusOfDatabases: Sendable {
         for (index, database) in databases.enumerated() {
           let newest = outcome.databases[index].newest
           outcome.databases[index].change = change(of: database, host, newest, target)
+          let own = WantedChains([chains[index]])
+          outcome.databases[index].isMissed =
+            missed.contains(chains[index]) || vanished.contains { $0.isAmong(own) }
         }
         try await nameOthers(&outcome, lacking: asked.filter { $0.history == nil }.map { $0.name }, Set(chains), lookup)
       } else {

@@ -50,6 +50,7 @@ struct Status: SealiftCommand {
         Documents.status(outcomes, unreachable: tries.failures, notices: session.terminal.notices))
     }
     for outcome in outcomes { for problem in outcome.problems { session.terminal.tell(problem) } }
+    for unsound in StatusLines.unsound(outcomes) { session.terminal.tell(unsound) }
     let found = StatusLines.alarm(outcomes)
     // What nobody can tell does not hide what could not be verified.
     let isHarmed = tries.failures.contains { $0.error.kind == .verificationFailed }
@@ -59,8 +60,6 @@ struct Status: SealiftCommand {
       if status == .success { try demand(wanted, in: outcomes) }
       return status
     }
-    // Problems were told one by one.
-    if outcomes.allSatisfy(\.problems.isEmpty) { session.terminal.tell(alarm) }
     session.terminal.tellDocument(alarm)
     return ExitStatus(alarm.kind)
   }
@@ -158,6 +157,15 @@ enum StatusLines {
     if seconds >= 2 * 86_400 { return "\(seconds / 86_400) d" }
     if seconds >= 2 * 3600 { return "\(seconds / 3600) h" }
     return seconds >= 120 ? "\(seconds / 60) m" : "\(seconds) s"
+  }
+
+  /// What is wrong with each database beside the problems. Not that one was never pushed where a problem says that what
+  /// was there is gone: to push it is not what helps then.
+  static func unsound(_ outcomes: [StatusOfDatabases.Outcome]) -> [OperationError] {
+    outcomes.flatMap { outcome in
+      outcome.databases.filter { !$0.isSound && !($0.newest == nil && $0.isMissed) }
+        .map { alarm($0, at: outcome.target) }
+    }
   }
 
   /// What ends a status with another status than success.
