@@ -332,6 +332,37 @@ import Testing
     #expect(path.status == 2 && told.code == "unknownDatabase" && told.hint == "Did you mean 'app'?", "\(told)")
   }
 
+  private struct Rows: Decodable {
+    struct Row: Decodable {
+      struct Newest: Decodable { var id: String }
+      var database: String
+      var target: String
+      var newest: Newest?
+    }
+    var databases: [Row]
+  }
+
+  @Test func `a status of a name that one of several targets lacks says so`() async throws {
+    let home = try await home()
+    let config = String(decoding: try home.bytes("config.json"), as: UTF8.self)
+    let end = try #require(config.firstRange(of: ",\n \"databases\""))
+    try home.program.write(config[..<end.lowerBound] + "}", to: "config.json")
+    let ending = try await home("status", "app")
+    #expect(ending.status == 3 && ending.output.contains("app -> disk: version "), "\(ending.error)")
+    #expect(ending.output.contains("app -> cloud: no versions\n"), "\(ending.output)")
+    #expect(ending.error.contains("error: cloud: there is no version of 'app' of host web-1"), "\(ending.error)")
+    #expect(!ending.error.contains("disk"))
+    let document = try await home("--json", "status", "app")
+    #expect(try document.status == 3 && document.errorDocument().code == "noSuchDatabase", "\(document.error)")
+    let rows = try decoded(Rows.self, document.output).databases
+    #expect(rows.map { "\($0.target) \($0.newest != nil)" } == ["disk true", "cloud false"])
+    // What is nowhere is no part of anything.
+    let nowhere = try await home("--json", "status", "app", "nope")
+    #expect(try nowhere.status == 14 && nowhere.errorDocument().message.contains("'nope'"), "\(nowhere.error)")
+    #expect(try decoded(Rows.self, nowhere.output).databases.map(\.database) == ["app", "nope", "app", "nope"])
+    #expect(try await home("--target", "disk", "status", "app").status == 0)
+  }
+
   @Test func `what is only read needs no state folder, whatever is done with it`() async throws {
     let home = try Home()
     try await home.must("init")

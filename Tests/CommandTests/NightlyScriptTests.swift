@@ -117,10 +117,22 @@ private enum Jq {
     databases: String, isWell: Bool
   ) async throws {
     let program = try Program()
-    try program.write("{\"databases\": [\(databases)]}", to: "document")
+    let rows = databases.replacing("{", with: #"{"target": "disk", "#)
+    try program.write(#"{"databases": [\#(rows)], "targets": [{"target": "disk"}]}"#, to: "document")
     let ending = try await program.shell(try alarm("cat document"))
     #expect((ending.status == 0) == isWell && ending.error.isEmpty, "\(ending.error)")
     #expect(try await program.shell(try alarm("cat document; exit 3")).status == 3)
+  }
+
+  /// Of a target where nothing is, and nothing is missed, a status has no row.
+  @Test(.enabled(if: Jq.isThere || Environment.isWhole), arguments: ["disk", "cloud"])
+  func `an alarm is given of a target that has nothing`(target: String) async throws {
+    let program = try Program()
+    let row = #"{"target": "\#(target)", "ageSeconds": 1, "change": "changed"}"#
+    let other = #"{"target": "disk", "ageSeconds": 1, "change": "changed"}"#
+    let targets = #"[{"target": "disk"}, {"target": "cloud"}]"#
+    try program.write(#"{"databases": [\#(other), \#(row)], "targets": \#(targets)}"#, to: "document")
+    #expect(try await (program.shell(try alarm("cat document")).status == 0) == (target == "cloud"))
   }
 
   @Test(.enabled(if: Jq.isThere || Environment.isWhole))

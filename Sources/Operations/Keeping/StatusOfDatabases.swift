@@ -32,6 +32,9 @@ package struct StatusOfDatabases: Sendable {
     /// What came of that, also where the version was forgotten or pruned since.
     package var lastDrill: LastDrill?
 
+    /// This host is to have versions of it there. False of one that was asked for by its name alone and has none: it may
+    /// be at another target.
+    package var isExpected = true
     /// Versions that are gone, or cannot be read: `Outcome.problems` says which, and why.
     package var isMissed = false
     /// Other hosts with versions of a database of this name; `nil` where this host has its own chain of it.
@@ -71,7 +74,7 @@ package struct StatusOfDatabases: Sendable {
 
   /// - Parameters:
   ///   - databases: `nil`: what this host pushed there.
-  ///   - names: of that only these; none stands for all.
+  ///   - names: of that only these, also where they are not there; none stands for all.
   package func run(
     _ databases: [DatabaseSource]?, named names: [String] = [], at target: TargetAccess
   ) async throws -> Outcome {
@@ -129,7 +132,11 @@ package struct StatusOfDatabases: Sendable {
         let found = histories.filter { !$0.isNameless }.map { history in
           (name: history.database ?? "", history: Optional(history))
         }
-        outcome.databases = try await statuses(of: found, host, lookup).sorted { $0.name < $1.name }
+        outcome.databases = try await statuses(of: found, host, lookup)
+        let absent = Set(names.map { ExactName($0) }).subtracting(outcome.databases.map { ExactName($0.name) })
+        outcome.databases += absent.map { Database(name: $0.text, host: host, isExpected: false) }
+        outcome.databases.sort { $0.name < $1.name }
+        try await nameOthers(&outcome, lacking: absent.map(\.text), Set(histories.map(\.chain)), lookup)
       }
       outcome.problems += outcome.databases.compactMap { clockAhead($0, at: target.name) }
       return outcome

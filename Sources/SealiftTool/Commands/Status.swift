@@ -38,7 +38,7 @@ struct Status: SealiftCommand {
       await tries.attempt(target.name, session.terminal) {
         let outcome = try await operation.run(
           here, named: wanted, at: try targets.access(target, isPatient: false))
-        if !session.options.json, wanted.isEmpty || !outcome.databases.isEmpty {
+        if !session.options.json {
           for line in StatusLines.lines(outcome) { session.terminal.report(line) }
         }
         return outcome
@@ -56,9 +56,13 @@ struct Status: SealiftCommand {
     let isHarmed = tries.failures.contains { $0.error.kind == .verificationFailed }
     let alarm = isHarmed && found?.kind != .verificationFailed ? nil : found
     let status = try tries.status("targets", session.terminal, isLastWord: alarm == nil)
+    if alarm == nil, status == .success { try demand(wanted, in: outcomes) }
+    let absences = StatusLines.absences(outcomes)
+    for absence in absences { session.terminal.tell(absence) }
     guard let alarm else {
-      if status == .success { try demand(wanted, in: outcomes) }
-      return status
+      guard status == .success, let first = absences.first else { return status }
+      session.terminal.tellDocument(first)
+      return .partlyDone
     }
     session.terminal.tellDocument(alarm)
     return ExitStatus(alarm.kind)
@@ -66,12 +70,10 @@ struct Status: SealiftCommand {
 
   /// - Throws: `.noSuchVersion` when no target has any version of one.
   private func demand(_ wanted: [String], in outcomes: [StatusOfDatabases.Outcome]) throws {
-    let found = Set(outcomes.flatMap(\.databases).map(\.name))
-    guard let missing = wanted.first(where: { !found.contains($0) }), let first = outcomes.first else { return }
+    let found = outcomes.flatMap(\.databases).filter(\.isExpected).map(\.name)
+    guard let missing = wanted.first(where: { !found.containsName($0) }), let first = outcomes.first else { return }
     let targets = outcomes.map(\.target).joined(separator: ", ")
-    throw OperationError(
-      .noSuchVersion, code: "noSuchDatabase", "\(targets): there is no version of '\(missing)' of host \(first.host)",
-      hint: "`sealift list` shows what is there, also of other hosts.")
+    throw StatusLines.absence(of: missing, at: targets, first.host, .noSuchVersion)
   }
 
   /// - Returns: `nil` when none is configured: then what is at the target is told.
@@ -163,9 +165,25 @@ enum StatusLines {
   /// was there is gone: to push it is not what helps then.
   static func unsound(_ outcomes: [StatusOfDatabases.Outcome]) -> [OperationError] {
     outcomes.flatMap { outcome in
-      outcome.databases.filter { !$0.isSound && !($0.newest == nil && $0.isMissed) }
+      outcome.databases.filter { $0.isExpected && !$0.isSound && !($0.newest == nil && $0.isMissed) }
         .map { alarm($0, at: outcome.target) }
     }
+  }
+
+  /// What was asked for by its name, and has versions at another target at most.
+  static func absences(_ outcomes: [StatusOfDatabases.Outcome]) -> [OperationError] {
+    outcomes.flatMap { outcome in
+      outcome.databases.filter { !$0.isExpected }
+        .map { absence(of: $0.name, at: outcome.target, $0.host, .partlyDone) }
+    }
+  }
+
+  static func absence(
+    of database: String, at targets: String, _ host: String, _ kind: OperationError.Kind
+  ) -> OperationError {
+    OperationError(
+      kind, code: "noSuchDatabase", "\(targets): there is no version of '\(database)' of host \(host)",
+      hint: "`sealift list` shows what is there, also of other hosts.")
   }
 
   /// What ends a status with another status than success.
@@ -173,7 +191,8 @@ enum StatusLines {
     let problems = outcomes.flatMap(\.problems)
     if let problem = problems.first(where: { $0.kind == .verificationFailed }) { return problem }
     for outcome in outcomes {
-      if let unsound = outcome.databases.first(where: { !$0.isSound }) { return alarm(unsound, at: outcome.target) }
+      let unsound = outcome.databases.first { $0.isExpected && !$0.isSound }
+      if let unsound { return alarm(unsound, at: outcome.target) }
     }
     return problems.first
   }
