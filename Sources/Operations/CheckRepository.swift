@@ -3,7 +3,7 @@ import Repositories
 import Sealing
 import Storage
 
-/// `sealift check`: whether everything that versions need is at the target, and is what was stored. Changes nothing.
+/// `sealift check`: whether everything that versions need is at the target, and is what was stored. Changes nothing there.
 package struct CheckRepository: Sendable {
   /// How much of the packs is read; their structure always is.
   package enum Reading: Sendable, Equatable {
@@ -88,6 +88,7 @@ package struct CheckRepository: Sendable {
         with: try await target.unlock(), world, lackingFile: true, isReading: true)
       let report = try await report(
         of: repository, named: target.name, databases, reading.subset, suspects: [])
+      remember(report, reading.subset, repository, at: target.name)
       return Outcome(report, target: target.name)
     } catch {
       throw OperationError(error, doing: "checking \(target.name)")

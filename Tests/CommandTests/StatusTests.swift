@@ -101,6 +101,48 @@ import Testing
     #expect(well.count == 2 && well[1].contains("drilled 1970-01-02T00:00:00Z: passed"), "\(well)")
   }
 
+  @Test func `what a check found on this machine is told, with its version and what to do`() throws {
+    var database = failed
+    database.lastDrill = nil
+    #expect(database.isSound)
+    database.harmed = [version("fedcba9876543210")]
+    let alarm = try #require(StatusLines.alarm([outcome(database)]))
+    #expect(alarm.kind == .verificationFailed && alarm.code == "unsound")
+    #expect(
+      alarm.message
+        == "'app' at nas: version fedcba98 of 2026-11-24T11:51:43Z was found damaged by a check on this machine")
+    #expect(alarm.hint?.contains("`sealift repair` saves") == true)
+    #expect(StatusLines.lines(outcome(database))[1].contains(", 1 FOUND HARMED by a check, head "))
+    // It is told before a drill that failed: a repair may mend both.
+    database.lastDrill = failed.lastDrill
+    #expect(StatusLines.alarm([outcome(database)])?.message == alarm.message)
+    database.harmed.append(version("0123456789abcdef"))
+    database.foundDamaged = 1
+    let worse = try #require(StatusLines.alarm([outcome(database)]))
+    #expect(worse.message.contains("; 2 versions were found damaged by checks on this machine, the newest of them"))
+    #expect(worse.message.contains("version 01234567 of ") && worse.hint?.contains("`sealift repair` saves") == true)
+  }
+
+  @Test func `from the outside: 13 after a check that found damage, until a repair`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try SQLite.run("INSERT INTO t(b) VALUES (randomblob(400000))", on: home.program.file("app.db"))
+    let pushed = try await home.push()
+    for pack in home.program.files(below: "target") where pack.hasPrefix("packs/") {
+      var bytes = try home.bytes("target/\(pack)")
+      bytes[bytes.count / 2] ^= 1
+      try writeFile(home.program.file("target/\(pack)"), bytes)
+    }
+    try await home.must("status")
+    #expect(try await home("check", "--read-data").status == 13)
+    let ending = try await home("status")
+    #expect(ending.status == 13 && ending.error.contains("version \(pushed.id.prefix(8)) of "), "\(ending.error)")
+    let document = try await home("status", "--json")
+    #expect(document.output.contains(#""harmed":["\#(pushed.id)"]"#), "\(document.output)")
+    try await home.must("repair")
+    try await home.must("status")
+  }
+
   @Test func `lost companions of the newest version are told, and are no alarm`() {
     var database = failed
     database.lastDrill = nil

@@ -172,6 +172,33 @@ import Testing
     #expect(try await check(road).harmed.map(\.id) == [versions[0].id])
   }
 
+  /// Of the first version the last rows are damaged, and the second one, which is whole, needs the rest of that pack.
+  @Test func `a push finds nothing again in a pack of which a check found a part damaged`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 1200)
+    let database = DatabaseSource(name: "app", path: path, delta: false)
+    let before = road.scratch.file("before.db")
+    var versions: [VersionSummary] = []
+    for round in 0..<2 {
+      if round > 0 {
+        try FileManager.default.copyItem(atPath: path, toPath: before)
+        try SQLite.run("update t set body = randomblob(900) where id > 900", on: path)
+      }
+      versions.append(try #require(try await road.push(database).pushed.first?.version))
+    }
+    let pack = try largestPack(road)
+    let length = try #require(road.store.content[pack]?.count)
+    road.store.content[pack]?[length * 9 / 10] ^= 1
+    #expect(try await check(road).harmed.map(\.id) == [versions[0].id])
+    // The rows are there once more.
+    try FileManager.default.removeItem(atPath: path)
+    try FileManager.default.moveItem(atPath: before, toPath: path)
+    let third = try #require(try await road.push(database).pushed.first?.version)
+    let content = try await dump(path)
+    #expect(try await restores(third, road) == content)
+    #expect(try await check(road).harmed.map(\.id) == [versions[0].id])
+  }
+
   /// Who pushes by the clock never asks for a list.
   @Test(arguments: [1, 2, 3]) func `a manifest that the target lost is had from the machine that stored it`(
     index: Int

@@ -32,9 +32,9 @@ import Testing
 
     func flip() { road.store.content[pack]?[5000] ^= 1 }
 
-    /// The numbers of the versions that a plan with `--keep-last 1` for all hosts lets go.
-    func going() async throws -> [UInt64] {
-      var request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
+    /// The numbers of the versions that a plan with `--keep-last 1`, or so many, for all hosts lets go.
+    func going(last: Int = 1) async throws -> [UInt64] {
+      var request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: last)))
       request.allHosts = true
       let plan = try await ForgetVersions(road.world).plan(request, at: road.target)
       #expect(plan.refusals.isEmpty)
@@ -66,6 +66,41 @@ import Testing
       #expect(try await drill().drilled.first?.hasPassed == true)
       for pack in before where pack.text.hasPrefix("packs/") { road.store.content[pack] = nil }
       #expect(try await drill().drilled.map(\.hasPassed) == [true])
+    }
+
+    /// The ids of the versions that a check finds harmed.
+    func check(_ reading: CheckRepository.Reading = .all) async throws -> [String?] {
+      try await CheckRepository(road.world).run(at: road.target, databases: [], reading).harmed.map(\.id)
+    }
+
+    /// The ids of those that a status tells of; it is no sound one as long as there are some.
+    func told() async throws -> [String] {
+      let outcome = try await StatusOfDatabases(road.world).run([database], at: road.target)
+      let status = try #require(outcome.databases.first)
+      #expect(status.isSound == status.harmed.isEmpty)
+      return status.harmed.map(\.id)
+    }
+
+    /// Whether the next push builds on nothing of what is there.
+    func isDoubted() async throws -> Bool {
+      let repository = try await road.target.open(road.world)
+      let state = try StateFolder(road.world.stateFolder, repository: repository.id)
+      let chain = repository.keys.keyring.chainID(host: "host", database: "app", fork: 0)
+      return try !DoubtedVersions(of: chain, in: state).isEmpty
+    }
+
+    /// Pushes after a change of one row.
+    func pushChange() async throws -> VersionSummary {
+      try await road.change(database.path)
+      return try #require(try await road.push(database).pushed.first?.version)
+    }
+
+    /// Whether a version comes back as the database is.
+    func comesBack(_ version: VersionSummary) async throws -> Bool {
+      let folder = try Scratch()
+      let path = folder.file("out.db")
+      _ = try await Pull(road.world).run(.id(prefix: version.id), from: road.target, to: .file(path))
+      return try await dump(path) == dump(database.path)
     }
 
     func newest() async throws -> VersionSummary {
@@ -375,6 +410,170 @@ import Testing
     let request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
     let plan = try await ForgetVersions(road.world).plan(request, at: road.target)
     #expect(plan.chains.flatMap { $0.plan.going.map(\.version.sequence) } == [1])
+  }
+}
+
+/// What a check found is remembered by the machine that it ran on.
+extension FoundDamagedTests {
+  @Test func `what a check found is not built on, and is told until it is whole again`() async throws {
+    let spoilt = try await Spoilt()
+    let harmed = spoilt.versions[1].id
+    #expect(try await spoilt.told() == [])
+    #expect(try await spoilt.check() == [harmed])
+    #expect(try await spoilt.told() == [harmed])
+    #expect(try await spoilt.isDoubted())
+    let third = try await spoilt.pushChange()
+    #expect(third.sequence == 3 && third.bytesNew > 180_000)
+    #expect(try await spoilt.comesBack(third))
+    // That nothing rests on it makes it no better; and what is older is no doubt.
+    #expect(try await spoilt.told() == [harmed])
+    #expect(try await spoilt.check() == [harmed])
+    #expect(try await !spoilt.isDoubted())
+    let fourth = try await spoilt.pushChange()
+    #expect(fourth.sequence == 4 && fourth.bytesNew < 90_000)
+    #expect(try await spoilt.comesBack(fourth))
+    // Who does not read it finds nothing.
+    spoilt.flip()
+    #expect(try await spoilt.check(.structure) == [])
+    #expect(try await spoilt.told() == [harmed])
+    #expect(try await spoilt.check(.part(1, of: 1)) == [])
+    #expect(try await spoilt.told() == [])
+  }
+
+  @Test func `a database whose newest version a check found harmed is not unchanged`() async throws {
+    let spoilt = try await Spoilt()
+    try await spoilt.remember()
+    #expect(try await spoilt.road.push(spoilt.database).pushed.map(\.unchanged) == [true])
+    #expect(try await spoilt.check() == [spoilt.versions[1].id])
+    try await spoilt.demandWholePush()
+  }
+
+  @Test func `what a later check of everything finds whole is built on again`() async throws {
+    let spoilt = try await Spoilt()
+    try await spoilt.remember()
+    #expect(try await spoilt.check() == [spoilt.versions[1].id])
+    spoilt.flip()
+    #expect(try await spoilt.check() == [])
+    #expect(try await spoilt.told() == [])
+    #expect(try await spoilt.road.push(spoilt.database).pushed.map(\.unchanged) == [true])
+  }
+
+  @Test(arguments: [true, false]) func `a repair or a drill takes back what a check found`(isRepair: Bool) async throws
+  {
+    let spoilt = try await Spoilt()
+    #expect(try await spoilt.check() == [spoilt.versions[1].id])
+    if isRepair {
+      let repair = RepairRepository(spoilt.road.world)
+      let saved = try await repair.run(.init(databases: [spoilt.database]), at: spoilt.road.target).saved
+      #expect(saved.map(\.id) == [spoilt.versions[1].id])
+    } else {
+      spoilt.flip()
+      #expect(try await spoilt.drill().drilled.map(\.hasPassed) == [true])
+    }
+    #expect(try await spoilt.told() == [])
+  }
+
+  /// The next push sees by a listing what it has to store anew.
+  @Test func `a pack that a check missed is asked for by the next push, and not once it is back`() async throws {
+    let spoilt = try await Spoilt()
+    spoilt.flip()
+    try await spoilt.remember()
+    let (store, harmed) = (spoilt.road.store, spoilt.versions[1].id)
+    let pack = try #require(store.content[spoilt.pack])
+    store.content[spoilt.pack] = nil
+    #expect(try await spoilt.check(.structure) == [harmed])
+    #expect(try await spoilt.told() == [harmed])
+    store.content[spoilt.pack] = pack
+    #expect(try await spoilt.check(.structure) == [])
+    #expect(try await spoilt.told() == [])
+    #expect(try await spoilt.road.push(spoilt.database).pushed.map(\.unchanged) == [true])
+    #expect(try await spoilt.pushChange().bytesNew < 90_000)
+  }
+
+  @Test func `a database of which a check missed a pack is not unchanged`() async throws {
+    let spoilt = try await Spoilt()
+    try await spoilt.remember()
+    spoilt.road.store.content[spoilt.pack] = nil
+    #expect(try await spoilt.check(.structure) == [spoilt.versions[1].id])
+    let pushed = try #require(try await spoilt.road.push(spoilt.database).pushed.first)
+    #expect(!pushed.unchanged && pushed.version.sequence == 3)
+    #expect(try await spoilt.comesBack(pushed.version))
+  }
+
+  @Test func `a manifest that a check could not read is not taken for a version that is there`() async throws {
+    let spoilt = try await Spoilt()
+    spoilt.flip()
+    try await spoilt.remember()
+    #expect(try await spoilt.told() == [])
+    let store = spoilt.road.store
+    let manifests = store.content.keys.filter { $0.text.hasPrefix("versions/") }.sorted { $0.text < $1.text }
+    for (manifest, version) in zip(manifests, spoilt.versions) {
+      store.content[manifest]?[200] ^= 1
+      #expect(try await spoilt.check(.structure) == [version.id])
+      guard version.sequence == 1 else { continue }
+      // What was read of it before is kept on this machine.
+      let outcome = try await StatusOfDatabases(spoilt.road.world).run([spoilt.database], at: spoilt.road.target)
+      #expect(outcome.databases.map { $0.harmed.map(\.id) } == [[version.id]])
+      store.content[manifest]?[200] ^= 1
+      #expect(try await spoilt.check(.structure) == [])
+      #expect(try await spoilt.told() == [])
+    }
+    let pushed = try #require(try await spoilt.road.push(spoilt.database).pushed.first)
+    #expect(!pushed.unchanged && pushed.version.sequence == 3)
+    #expect(try await spoilt.comesBack(pushed.version))
+  }
+
+  @Test func `versions without packs are remembered by their manifests`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 20))
+    let first = try #require(try await road.push(database).pushed.first?.version)
+    try await road.change(database.path)
+    let second = try #require(try await road.push(database).pushed.first?.version)
+    #expect(!road.store.content.keys.contains { $0.text.hasPrefix("packs/") })
+    #expect(try await ListVersions(road.world).run(at: road.target).versions.count == 2)
+    let manifest = try #require(
+      road.store.content.keys.filter { $0.text.hasPrefix("versions/") }.min { $0.text < $1.text })
+    func harmed(_ reading: CheckRepository.Reading) async throws -> [String] {
+      let found = try await CheckRepository(road.world).run(at: road.target, databases: [], reading)
+      let status = try await StatusOfDatabases(road.world).run([database], at: road.target)
+      let told = try #require(status.databases.first).harmed.map(\.id)
+      #expect(Set(found.harmed.compactMap(\.id)) == Set(told))
+      return told
+    }
+    road.store.content[manifest]?[200] ^= 1
+    #expect(try await harmed(.all).contains(first.id))
+    road.store.content[manifest]?[200] ^= 1
+    #expect(try await harmed(.all) == [])
+    #expect(second.sequence == 2)
+  }
+
+  /// A check says nothing at the target; a repair may save what it found.
+  @Test(arguments: [true, false])
+  func `who forgets rests on nothing that a check found harmed, and lets it stay where a rule keeps it`(isGone: Bool)
+    async throws
+  {
+    let spoilt = try await Spoilt()
+    if isGone { spoilt.road.store.content[spoilt.pack] = nil }
+    #expect(try await spoilt.check(isGone ? .structure : .all) == [spoilt.versions[1].id])
+    if !isGone { #expect(try await spoilt.going() == []) }
+    #expect(try await spoilt.pushChange().sequence == 3)
+    #expect(try await spoilt.going(last: 2) == [])
+    #expect(try await spoilt.going() == [1, 2])
+  }
+
+  @Test func `what a check cannot remember is told, and a status says that it is not known`() async throws {
+    let spoilt = try await Spoilt()
+    try await spoilt.remember()
+    let repository = try await spoilt.road.target.open(spoilt.road.world)
+    let state = try StateFolder(spoilt.road.world.stateFolder, repository: repository.id)
+    let chain = repository.keys.keyring.chainID(host: "host", database: "app", fork: 0)
+    let path = "\(state.path)/\(chain.hex)/harmed"
+    try FileManager.default.createDirectory(atPath: "\(path)/in the way", withIntermediateDirectories: true)
+    #expect(try await spoilt.check() == [spoilt.versions[1].id])
+    #expect(spoilt.road.notices.said.withLock { $0 }.contains { $0.contains("what was found cannot be remembered") })
+    let status = try await StatusOfDatabases(spoilt.road.world).run([spoilt.database], at: spoilt.road.target)
+    #expect(status.problems.map(\.code) == ["stateFolder"])
+    #expect(spoilt.road.files(in: path) == ["in the way"])
   }
 }
 

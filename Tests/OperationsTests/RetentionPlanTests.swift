@@ -187,7 +187,7 @@ import Testing
     version.isPinned = Int.random(in: 0..<12, using: &random) == 0
     if Bool.random(using: &random) { version.tags = [["a", "b", "c"].randomElement(using: &random) ?? "a"] }
     if Int.random(in: 0..<4, using: &random) == 0 {
-      let flaws: [RetentionPlan.Flaw] = [.damaged, .foundDamaged, .incomplete, .condemned]
+      let flaws: [RetentionPlan.Flaw] = [.damaged, .foundDamaged, .harmed, .incomplete, .condemned]
       version.flaw = flaws.randomElement(using: &random)
       version.mayComeBack = version.flaw == .incomplete && sequence.isMultiple(of: 2)
     }
@@ -244,8 +244,10 @@ import Testing
     }
     if let last = rules.last { #expect(staying.isSuperset(of: sound.suffix(last).map(\.sequence))) }
 
-    // What is only condemned, or may come back, is not let go where it would stay if it were sound.
-    let doubts: [(RetentionPlan.Version) -> Bool] = [{ $0.flaw == .condemned }, { $0.mayComeBack }]
+    // What is only condemned, may come back, or may be saved is not let go where it would stay if it were sound.
+    let doubts: [(RetentionPlan.Version) -> Bool] = [
+      { $0.flaw == .condemned }, { $0.mayComeBack }, { $0.flaw == .harmed },
+    ]
     for isInDoubt in doubts {
       var trusting = versions
       for index in trusting.indices where isInDoubt(trusting[index]) {

@@ -184,6 +184,8 @@ package struct Drill: Sendable {
     guard !proof.isRestored else {
       var doubted = try? DoubtedVersions(of: facts.chain, in: state)
       doubted?.remove([facts.id])
+      var harmed = try? HarmedVersions(of: facts.chain, in: state)
+      harmed?.remove([facts.id])
       return
     }
     guard subject.isNewest else { return }

@@ -6,11 +6,13 @@
 package struct RetentionPlan: Sendable {
   /// Why a version is not sound: it takes no other's place, and goes as soon as a newer one is sound. But a condemned
   /// version stays where a rule would keep it: most likely it is whole. So does one whose packs somebody took away, who
-  /// may put them back.
+  /// may put them back, and one that a check alone found harmed: a repair may save it.
   package enum Flaw: String, Sendable {
     /// The database failed its own check when it was pushed.
     case damaged
     case foundDamaged = "found damaged"
+    /// By a check on this machine, which says nothing at the target.
+    case harmed = "found harmed"
     /// Packs of it are missing.
     case incomplete
     /// All of it is there, but a prune has named a part of it, and may or may not delete that.
@@ -77,11 +79,16 @@ package struct RetentionPlan: Sendable {
     let kept = Self.kept(sound, by: rules, now: now)
     let present = newestFirst.filter { $0.flaw == nil || $0.flaw == .condemned }
     let keptInDoubt = Self.kept(present, by: rules, now: now)
+    let savable = newestFirst.filter { $0.flaw == nil || $0.flaw == .harmed }
+    let keptIfSaved = Self.kept(savable, by: rules, now: now)
     let returning = newestFirst.filter { $0.flaw == nil || $0.mayComeBack }
     let keptIfWhole = Self.kept(returning, by: rules, now: now)
     self.init(newestFirst) { version in
       if version.flaw == .condemned, let reasons = keptInDoubt[version.sequence] {
         return (true, reasons + ["in doubt: a prune named it"], [])
+      }
+      if version.flaw == .harmed, let reasons = keptIfSaved[version.sequence] {
+        return (true, reasons + ["in doubt: a check found it harmed"], [])
       }
       if version.mayComeBack, let reasons = keptIfWhole[version.sequence] {
         return (true, reasons + ["packs are missing"], reasons)

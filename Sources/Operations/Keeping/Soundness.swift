@@ -21,11 +21,15 @@ struct Soundness {
   ) async throws {
     self.history = history
     facts = Dictionary(counting.map { ($0.id.hex, $0) }) { first, _ in first }
-    // What a drill of this machine found counts from then on, also where its word has not come to the target.
+    // What a drill or a check of this machine found counts from then on, also where no word of it has come to the target.
     let doubted = try DoubtedVersions(of: history.chain, in: lookup.state)
     let doubtedIDs = Set(counting.map(\.id).filter(doubted.contains).map(\.hex))
+    let harmed = try HarmedVersions(of: history.chain, in: lookup.state)
+    let harmedIDs = Set(counting.map(\.id).filter(harmed.contains).map(\.hex))
     versions = summaries.map {
-      RetentionPlan.Version($0, contestedFrom: history.contestedFrom, isDoubted: doubtedIDs.contains($0.id))
+      RetentionPlan.Version(
+        $0, contestedFrom: history.contestedFrom, isHarmed: harmedIDs.contains($0.id),
+        isDoubted: doubtedIDs.contains($0.id))
     }
     completeness = try await Completeness(lookup.repository, chain: history.chain, state: lookup.state)
     repository = lookup.repository
@@ -71,8 +75,9 @@ struct Soundness {
     case .whole: break
     case .condemned: versions[index].flaw = versions[index].flaw ?? .condemned
     case .incomplete:
-      // Where it is flawed already, somebody has looked and said so.
-      let isNews = versions[index].flaw == nil
+      // Where it is flawed already, somebody has looked and said so. A check says nothing at the target: what it missed
+      // may be put back as well.
+      let isNews = versions[index].flaw == nil || versions[index].flaw == .harmed
       let wasPruned = try await completeness.wasPruned(fact, in: history)
       versions[index].flaw = .incomplete
       versions[index].mayComeBack = isNews && !wasPruned
@@ -109,13 +114,23 @@ struct Soundness {
 }
 
 extension RetentionPlan.Version {
-  /// - Parameter isDoubted: a drill could not restore it.
-  init(_ summary: VersionSummary, contestedFrom: UInt64?, isDoubted: Bool) {
+  /// - Parameters:
+  ///   - isHarmed: a check found it so.
+  ///   - isDoubted: a drill could not restore it.
+  init(_ summary: VersionSummary, contestedFrom: UInt64?, isHarmed: Bool, isDoubted: Bool) {
     self.init(id: summary.id, sequence: summary.sequence, time: summary.time)
     tags = summary.tags
     isPinned = summary.pinned
     isContested = contestedFrom.map { summary.sequence >= $0 } ?? false
     lacksCompanions = summary.lacksCompanions
-    flaw = summary.damaged ? .damaged : summary.foundDamaged != nil || isDoubted ? .foundDamaged : nil
+    if summary.damaged {
+      flaw = .damaged
+    } else if summary.foundDamaged != nil {
+      flaw = .foundDamaged
+    } else if isHarmed {
+      flaw = .harmed
+    } else if isDoubted {
+      flaw = .foundDamaged
+    }
   }
 }

@@ -27,6 +27,9 @@ package struct StatusOfDatabases: Sendable {
     package var forgotten = 0
     /// Versions found damaged since they were pushed.
     package var foundDamaged = 0
+    /// Those that count, oldest first, that a check on this machine found harmed and nothing found whole since; without
+    /// those that were found damaged, which is known at the target.
+    package var harmed: [VersionSummary] = []
     /// The version that was drilled last, while it is there.
     package var drilled: VersionSummary?
     /// What came of that, also where the version was forgotten or pruned since.
@@ -42,7 +45,7 @@ package struct StatusOfDatabases: Sendable {
 
     /// Nothing that a person has to look at: there is a version, and none is known to be bad.
     package var isSound: Bool {
-      newest.map { !$0.damaged } ?? false && foundDamaged == 0 && failedDrill == nil
+      newest.map { !$0.damaged } ?? false && foundDamaged == 0 && failedDrill == nil && harmed.isEmpty
     }
   }
 
@@ -179,6 +182,7 @@ package struct StatusOfDatabases: Sendable {
 
   private func problems(of history: ChainHistory, _ lookup: VersionLookup) async -> [any Error] {
     var problems: [any Error] = history.problems
+    do { _ = try HarmedVersions(of: history.chain, in: lookup.state) } catch { problems.append(error) }
     do {
       try await lookup.freshness(of: history)
       lookup.noteSeen(history)
@@ -225,6 +229,9 @@ package struct StatusOfDatabases: Sendable {
     status.versions = versions.count
     status.forgotten = history.versions.count - versions.count
     status.foundDamaged = versions.count { $0.foundDamaged != nil }
+    let harmed = try? HarmedVersions(of: history.chain, in: lookup.state)
+    let harmedIDs = Set(history.versions.map(\.id).filter { harmed?.contains($0) == true }.map(\.hex))
+    status.harmed = versions.filter { harmedIDs.contains($0.id) && $0.foundDamaged == nil }
     if let (version, result) = annotations.lastDrill(among: history.versions, now: now) {
       status.lastDrill = LastDrill(version: version.hex, time: result.time, passed: result.passed, text: result.text)
       status.drilled = all.first { $0.id == version.hex }

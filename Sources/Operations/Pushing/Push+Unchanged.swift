@@ -89,12 +89,16 @@ extension Push {
     memory.write(path)
   }
 
-  /// A drill on this machine could not restore the version that is remembered, or the one before it; or that is not known.
+  /// A drill on this machine could not restore the version that is remembered, or the one before it, or a check found it
+  /// harmed; or that is not known.
   private func isDoubted(_ memory: SourceMemory) -> Bool {
     guard let repository = RepositoryID(hex: memory.repository), let chain = ChainID(hex: memory.chain) else {
       return true
     }
     let state = StateFolder(reading: world.stateFolder, repository: repository)
+    guard let version = Hex.decode(memory.version.id).flatMap({ Digest($0) }),
+      let harmed = try? HarmedVersions(of: chain, in: state), !harmed.contains(version)
+    else { return true }
     return (try? DoubtedVersions(of: chain, in: state).isEmpty) != true
   }
 

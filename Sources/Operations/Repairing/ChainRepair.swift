@@ -112,6 +112,7 @@ struct ChainRepair {
     let told = told(version)
     guard let isSaved = try await save(version, images, &outcome) else { return false }
     guard !isSaved else {
+      takeBackDoubts(of: id(of: version))
       _ = try await unflag(version, annotations)
       return false
     }
@@ -135,12 +136,19 @@ struct ChainRepair {
   /// - Returns: whether there was something to take back.
   private func unflag(_ version: CheckedVersion, _ annotations: Annotations) async throws -> Bool {
     guard let facts = version.facts else { return false }
-    if !request.dryRun, var doubted = try? DoubtedVersions(of: chain.chain, in: state) { doubted.remove([facts.id]) }
+    takeBackDoubts(of: facts.id)
     guard let damage = annotations.damage(of: facts), !DrillProof.isOfImage(damage) else { return false }
     guard !request.dryRun else { return true }
     try await repository.annotate(
       facts, [.init(.foundDamaged)], now: annotations.time(for: facts, now: world.now()), state: state)
     return true
+  }
+
+  /// What a drill or a check on this machine found of it does not hold any more.
+  private func takeBackDoubts(of version: Digest?) {
+    guard !request.dryRun, let version else { return }
+    if var doubted = try? DoubtedVersions(of: chain.chain, in: state) { doubted.remove([version]) }
+    if var harmed = try? HarmedVersions(of: chain.chain, in: state) { harmed.remove([version]) }
   }
 
   /// Writes the version anew, when all of its content can be had.

@@ -51,6 +51,9 @@ package struct CheckFinding: Sendable, Equatable {
     return CheckFinding(name, .damaged, "a pack cannot be read: \(reason)", hint: refusal?.hint)
   }
 
+  /// It is not there, or not in its length: whoever lists the target sees that.
+  package var isGone: Bool { kind == .missing || kind == .cut }
+
   /// Whether something is lost, or near it; the rest are remarks, or leave doubt.
   package var isDamage: Bool { ![.condemned, .later, .costly, .spare].contains(kind) }
 }

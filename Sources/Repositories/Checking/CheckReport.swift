@@ -53,6 +53,8 @@ package struct CheckedChain: Sendable {
   package var lacksManifests = false
   /// Packs that are not to be used any more.
   package var damagedPacks: [Digest] = []
+  /// Those of them that are there in their length: no listing shows what is wrong with them.
+  package var spoiltPacks: [Digest] = []
 
   init(_ chain: ChainID) { self.chain = chain }
 
@@ -61,6 +63,11 @@ package struct CheckedChain: Sendable {
   }
 
   package var harmed: [CheckedVersion] { versions.filter(\.isHarmed) }
+  /// Versions that are harmed by an object that is there in its length.
+  package var spoilt: [CheckedVersion] {
+    let gone = Set(findings.filter(\.isGone).map(\.object))
+    return harmed.filter { !gone.isSuperset(of: $0.objects) }
+  }
   package var whole: [CheckedVersion] { versions.filter(\.isWhole) }
   package var unjudged: [CheckedVersion] { versions.filter(\.isUnjudged) }
   package var isSound: Bool {

@@ -229,6 +229,8 @@ struct ContentCheck {
     let idle = sizes.filter { !referenced.contains($0.key) }
     checked.unreferenced = idle.count
     checked.unreferencedBytes = idle.values.clampedSum
-    checked.damagedPacks = ofPacks.filter { $0.value.isDamage }.keys.sorted()
+    let damaged = ofPacks.filter { $0.value.isDamage }
+    checked.damagedPacks = damaged.keys.sorted()
+    checked.spoiltPacks = damaged.filter { !$0.value.isGone }.keys.sorted()
   }
 }

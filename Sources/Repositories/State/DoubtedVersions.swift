@@ -1,11 +1,12 @@
 package import Sealing
 
-/// Newest versions of a chain that could not be restored when this machine drilled them. While there is one, a push takes
+/// Newest versions of a chain that could not be restored when this machine drilled them, or that its check found harmed by
+/// what is there. While there is one, a push takes
 /// nothing of the version before it for there, so that what it makes can be restored: that version may be the one
-/// drilled, or one pushed since, while the drill was under way, which rests on the same packs.
+/// looked at, or one pushed since, while somebody looked, which rests on the same packs.
 ///
 /// Remembered by this machine alone, one hexadecimal id a line, until a version is pushed that rests on none of them, or
-/// they are restored after all. Which of their packs are damaged only a repair finds out (`DamagedPacks`).
+/// they are restored, or read, after all. Which of their packs are damaged a check or a repair finds out (`DamagedPacks`).
 package struct DoubtedVersions: Sendable {
   private var ids: Set<Digest> = []
   private let path: String

@@ -19,7 +19,8 @@ import Storage
 /// <state>/<repository id>/<chain id>/records     when it saw condemned records first (`SeenRecords`)
 /// <state>/<repository id>/<chain id>/damaged     packs that nothing refers to any more (`DamagedPacks`)
 /// <state>/<repository id>/<chain id>/stale       packs that little of is used, to be written anew (`StalePacks`)
-/// <state>/<repository id>/<chain id>/doubted     versions that a drill could not restore (`DoubtedVersions`)
+/// <state>/<repository id>/<chain id>/doubted     versions that no push may build on (`DoubtedVersions`)
+/// <state>/<repository id>/<chain id>/harmed      versions that a check found harmed (`HarmedVersions`)
 /// <state>/<repository id>/<chain id>/copies      what `copy` saw standing there (`SeenCopies`)
 /// <state>/<repository id>/<chain id>/lock        held while a push runs, by a copy or a repair too, and while the mark is raised
 /// ```

@@ -7,8 +7,9 @@ struct Check: SealiftCommand {
     abstract: "Look whether everything versions need is at the targets, and is what was stored.",
     discussion: """
       Every manifest, map and directory is opened, every pack must be there in its right length. With --read-data packs \
-      are read whole, every page is decoded, and the digest of every version is computed. Nothing is changed. What is \
-      damaged or missing is named, with the versions that need it, and those that are whole; then the exit status is 13. \
+      are read whole, every page is decoded, and the digest of every version is computed. Nothing is changed there. What \
+      is damaged or missing is named, with the versions that need it, and those that are whole; then the exit status is \
+      13, and this machine's pushes build on none of it, and its `status` tells of it until it is whole again. \
       What only a newer sealift can judge is named too; the exit status is 3 where nothing worse was found.
 
         sealift check

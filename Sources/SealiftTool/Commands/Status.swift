@@ -132,6 +132,7 @@ enum StatusLines {
     if newest.lacksCompanions == true { rest.append("companions lost") }
     if newest.damaged { rest.append("DAMAGED when it was pushed") }
     if database.foundDamaged > 0 { rest.append("\(database.foundDamaged) FOUND DAMAGED") }
+    if !database.harmed.isEmpty { rest.append("\(database.harmed.count) FOUND HARMED by a check") }
     let lines = [
       "\(place) version \(newest.id.prefix(8)) of \(Times.seconds(newest.time)), \(facts.joined(separator: ", "))",
       "  \(rest.joined(separator: ", ")), head \(newest.head)",
@@ -215,15 +216,31 @@ enum StatusLines {
         hint: wayToFirst(of: unsound))
     }
     // Nothing else is wrong: no list shows what is, least of all where the version was pruned since.
-    if let drill = unsound.failedDrill, !newest.damaged, unsound.foundDamaged == 0 {
+    let harm = harm(of: unsound)
+    if let drill = unsound.failedDrill, harm == nil, !newest.damaged, unsound.foundDamaged == 0 {
       return OperationError(
         .verificationFailed, code: "unsound", failure(drill, of: " of '\(unsound.name)' at \(target)"),
         hint: "`sealift drill \(unsound.name)` tries the newest version; when it passes, all is well again.")
     }
+    let way = " `sealift repair` saves what was found damaged where it can, and takes it back where it is whole."
+    if let harm, !newest.damaged, unsound.foundDamaged == 0 {
+      return OperationError(
+        .verificationFailed, code: "unsound", "'\(unsound.name)' at \(target): \(harm)",
+        hint: "`sealift check` says what they need." + way)
+    }
     return OperationError(
-      .verificationFailed, code: "unsound", "something is wrong with versions of '\(unsound.name)' at \(target)",
-      hint: "`sealift list` shows which ones."
-        + (unsound.foundDamaged > 0
-          ? " `sealift repair` saves what was found damaged where it can, and takes it back where it is whole." : ""))
+      .verificationFailed, code: "unsound",
+      "something is wrong with versions of '\(unsound.name)' at \(target)" + (harm.map { "; \($0)" } ?? ""),
+      hint: "`sealift list` shows which ones." + (unsound.foundDamaged > 0 || harm != nil ? way : ""))
+  }
+
+  /// No list shows those: nothing is said of them at the target.
+  private static func harm(of database: StatusOfDatabases.Database) -> String? {
+    guard let newest = database.harmed.last else { return nil }
+    let count = database.harmed.count
+    let which = "version \(newest.id.prefix(8)) of \(Times.seconds(newest.time))"
+    return count == 1
+      ? "\(which) was found damaged by a check on this machine"
+      : "\(count) versions were found damaged by checks on this machine, the newest of them \(which)"
   }
 }

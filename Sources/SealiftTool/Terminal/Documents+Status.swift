@@ -32,6 +32,7 @@ extension Documents {
       ("ageSeconds", status.age.map { .number(Int(clamping: $0 / 1000)) } ?? .null),
       ("change", .string(status.change.rawValue)), ("count", .number(status.versions)),
       ("forgottenCount", .number(status.forgotten)), ("foundDamagedCount", .number(status.foundDamaged)),
+      ("harmed", .strings(status.harmed.map(\.id))),
       ("drilled", status.drilled.map(version) ?? .null), ("lastDrill", status.lastDrill.map(drill) ?? .null),
       ("sound", .bool(status.isSound)), ("otherHosts", status.otherHosts.map(Json.strings) ?? .null),
     ])
