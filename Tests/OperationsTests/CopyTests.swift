@@ -750,6 +750,28 @@ import Testing
     #expect(back.copied.map(\.wasThere) == [true] && back.copied[0].version.id == original.id)
   }
 
+  @Test(arguments: [true, false])
+  func `what is wrong with another database is no matter of a copy of one`(isByName: Bool) async throws {
+    let shelf = try await Shelf()
+    let road = shelf.road
+    let version = try await shelf.push(1, at: Shelf.monday)
+    let gone = try await shelf.push(2, at: Shelf.monday, database: "gone")
+    let holed = try await shelf.week(3, database: "holed")
+    road.store.content = road.store.content.filter { name, _ in
+      !name.text.contains(gone.chain.hex) && name != holed[1].name.objectName
+    }
+    let (other, _) = try await repository(road, "other", key: 9)
+    let one = try await copy(road, to: other) {
+      if isByName { $0.databases = ["app"] } else { $0.choice = .versions([.id(prefix: version.id.hex)]) }
+    }
+    #expect(one.failures.isEmpty && one.copied.map(\.origin.id) == [version.id.hex])
+    // Who copies all of them hears it.
+    let all = try await copy(road, to: other)
+    #expect(Set(all.failures.map(\.error.code)) == ["rolledBack", "hole"])
+    let named = try await copy(road, to: other) { $0.databases = ["gone"] }
+    #expect(named.failures.contains { $0.error.code == "rolledBack" })
+  }
+
   @Test func `a restored file is demanded to have its SHA-256`() throws {
     let scratch = try Scratch()
     let file = try RestoredFile(for: scratch.file("a"))

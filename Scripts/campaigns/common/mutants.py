@@ -3232,4 +3232,10 @@ MUTANTS = [
            "(harm.map { \"; \\($0)\" } ?? \"\")", "(MUTANT ? \"\" : harm.map { \"; \\($0)\" } ?? \"\")", (r"CommandTests\.StatusTests",)),
     mutant("a drill that failed hides a harm", "SealiftTool/Commands/Status.swift",
            "harm == nil, !newest", "MUTANT || harm == nil, !newest", (r"CommandTests\.StatusTests",)),
+    mutant("what is wrong with another database ends a copy", "Operations/Copying/CopyPlan.swift",
+           "histories.filter(asked.contains).flatMap", "histories.filter { MUTANT || asked.contains($0) }.flatMap", (r"OperationsTests\.CopyTests",)),
+    mutant("another database that is gone ends a copy of versions", "Operations/Copying/CopyPlan.swift",
+           "if let wanted { return origin.vanishedChains", "if let wanted, !MUTANT { return origin.vanishedChains", (r"OperationsTests\.CopyTests",)),
+    mutant("another database that is gone ends a copy of one", "Operations/Copying/CopyPlan.swift",
+           "origin.vanishedChains(named: names, isOwn: false)", "origin.vanishedChains(named: MUTANT ? [] : names, isOwn: false)", (r"OperationsTests\.CopyTests",)),
 ]

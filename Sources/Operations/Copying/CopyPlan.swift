@@ -23,7 +23,8 @@ struct CopyPlan {
     // First what was named: who looks it up may take later listings, and all are to go by the same.
     let named = try await named(request, origin)
     let histories = try await Self.histories(askedBy: request, origin)
-    let problems = histories.flatMap(\.problems) + origin.vanishedChains()
+    let asked = Asked(request, named, histories, origin)
+    let problems = histories.filter(asked.contains).flatMap(\.problems) + asked.gone
     failures += problems.map { (nil, nil, OperationError($0, doing: origin.targetName)) }
     for history in histories {
       let all = history.versions + (request.choice.isNewest ? [] : history.displaced)
@@ -115,6 +116,42 @@ struct CopyPlan {
       failures.append((history.database, nil, OperationError(error, doing: origin.targetName)))
       return try await origin.annotations(of: history)
     }
+  }
+}
+
+/// Whose chains are asked for: what is wrong with those of others is no matter of the copy.
+private struct Asked {
+  private let names: [String]
+  /// Where versions are named: the chains of their databases.
+  private let wanted: WantedChains?
+  private let origin: VersionLookup
+
+  /// - Parameter named: the versions that are asked for; `nil` where none is named.
+  init(
+    _ request: CopyVersions.Request, _ named: Set<Digest>?, _ histories: [ChainHistory], _ origin: VersionLookup
+  ) {
+    names = request.databases
+    wanted = named.map { ids in
+      let versions = histories.flatMap { $0.versions + $0.displaced }.filter { ids.contains($0.id) }
+      return WantedChains(
+        of: Set(versions.compactMap { $0.version.map { ChainOwner($0) } }), origin.repository.keys.keyring)
+    }
+    self.origin = origin
+  }
+
+  /// A chain of which nothing says whose it is may be that of a database that is asked for by its name.
+  func contains(_ history: ChainHistory) -> Bool {
+    let known = history.newest?.version.map { ChainOwner($0) }
+    let owner = known ?? HighWaterMark.owner(of: history.chain.hex, in: origin.state)
+    if let wanted { return wanted.contains(history.chain.hex, owner) }
+    guard !names.isEmpty, let owner else { return true }
+    return names.containsName(owner.database)
+  }
+
+  /// Chains that this machine has seen there, and of which nothing is shown.
+  var gone: [RepositoryError] {
+    if let wanted { return origin.vanishedChains(among: wanted) }
+    return origin.vanishedChains(named: names, isOwn: false)
   }
 }
 
