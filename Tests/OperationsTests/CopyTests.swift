@@ -750,6 +750,62 @@ import Testing
     #expect(back.copied.map(\.wasThere) == [true] && back.copied[0].version.id == original.id)
   }
 
+  @Test func `both branches of a fork are copied, and once the machines have parted it is no failure`() async throws {
+    let shelf = try await Shelf()
+    let road = shelf.road
+    let shared = try await shelf.week(2)
+    let before = road.store.content
+    let mine = try await shelf.push(40, at: Shelf.monday + 2 * Shelf.day)
+    let ours = road.store.content
+    road.store.content = before
+    var clone = shelf
+    clone.useOtherState()
+    let theirs = try await clone.push(50, at: Shelf.monday + 2 * Shelf.day + 1)
+    road.store.content.merge(ours) { first, _ in first }
+    #expect(mine.sequence == 3 && theirs.sequence == 3)
+    let ids = Set((shared + [mine, theirs]).map(\.id.hex))
+
+    let (other, _) = try await repository(road, "other", key: 9)
+    let open = try await copy(road, to: other)
+    #expect(open.failures.map(\.error.code) == ["forked"] && open.copied.count == 4)
+    #expect(Set(open.copied.map(\.origin.id)) == ids)
+    // Which one is the newest nobody knows.
+    let newest = try await copy(road, to: other) { $0.choice = .newest }
+    #expect(newest.copied.isEmpty && newest.failures.map(\.error.code) == ["forked"])
+    let (third, _) = try await repository(road, "third", key: 11)
+    for id in ids.sorted() {
+      let named = try await copy(road, to: third) { $0.choice = .versions([.id(prefix: id)]) }
+      #expect(named.failures.isEmpty && named.copied.map(\.origin.id) == [id])
+    }
+
+    let parted = try await shelf.push(60, at: Shelf.monday + 3 * Shelf.day, fork: 1)
+    for target in [other, third] {
+      let all = try await copy(road, to: target)
+      #expect(all.failures.isEmpty && all.copied.count == 5 && all.copied.count(where: \.wasThere) == 4)
+      let last = try await copy(road, to: target) { $0.choice = .newest }
+      #expect(last.failures.isEmpty && last.copied.map(\.origin.id) == [parted.id.hex])
+    }
+    let told = road.notices.said.withLock { $0 }.filter { $0.contains("both have gone on in other chains") }
+    #expect(told.count == 4)
+  }
+
+  @Test func `what a source that went back still shows is copied`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 3)
+    let lost = try #require(
+      road.store.content.keys.first { $0.text.contains("/000000000003-") && $0.text.hasPrefix("versions/") })
+    road.store.content[lost] = nil
+    let (other, _) = try await repository(road, "other", key: 9)
+    let named = try await copy(road, to: other) { $0.choice = .versions([.id(prefix: originals[0].id)]) }
+    #expect(named.failures.isEmpty && named.copied.map(\.origin.id) == [originals[0].id])
+    #expect(road.notices.said.withLock { $0 }.contains { $0.contains("the version was asked for by its id") })
+    let newest = try await copy(road, to: other) { $0.choice = .newest }
+    #expect(newest.copied.isEmpty && newest.failures.map(\.error.code) == ["rolledBack"])
+    let all = try await copy(road, to: other)
+    #expect(all.copied.map(\.origin.id) == originals.prefix(2).map(\.id))
+    #expect(all.failures.map(\.error.code) == ["rolledBack"] && all.failures.map(\.database) == ["app"])
+  }
+
   @Test(arguments: [true, false])
   func `what is wrong with another database is no matter of a copy of one`(isByName: Bool) async throws {
     let shelf = try await Shelf()

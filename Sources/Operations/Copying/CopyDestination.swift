@@ -38,7 +38,9 @@ final class CopyDestination {
     lanes = CopyLanes(repository.keys.keyring)
     forgotten = ForgottenCopies(in: state)
     let known = plan.chains.flatMap { chain in
-      chain.history.versions.compactMap { facts in facts.version.map { (CopyIdentity($0), CopyLanes.Origin(facts)) } }
+      (chain.history.versions + chain.history.displaced).compactMap { facts in
+        facts.version.map { (CopyIdentity($0), CopyLanes.Origin(facts)) }
+      }
     }
     origins = Dictionary(known) { first, _ in first }
     let wanted = Set(plan.chains.flatMap(\.versions).compactMap { $0.version.map(CopyIdentity.init) })

@@ -17,6 +17,8 @@ struct CopyPlan {
   private(set) var failures: [(database: String?, version: String?, error: OperationError)] = []
   /// Hosts and databases that are copied.
   private(set) var databases: Set<ChainOwner> = []
+  /// What was said of the source.
+  private var told: Set<String> = []
 
   /// - Throws: `.noSuchVersion` for a name that nothing answers to.
   init(_ request: CopyVersions.Request, _ origin: VersionLookup) async throws {
@@ -24,8 +26,12 @@ struct CopyPlan {
     let named = try await named(request, origin)
     let histories = try await Self.histories(askedBy: request, origin)
     let asked = Asked(request, named, histories, origin)
-    let problems = histories.filter(asked.contains).flatMap(\.problems) + asked.gone
-    failures += problems.map { (nil, nil, OperationError($0, doing: origin.targetName)) }
+    let parted = try await Self.parted(histories, origin)
+    for history in histories.filter(asked.contains) {
+      tellProblems(of: history, isParted: parted.contains(history.chain), request.choice, origin)
+    }
+    for problem in asked.gone { fail(nil, problem, origin) }
+    var found: [String] = []
     for history in histories {
       let all = history.versions + (request.choice.isNewest ? [] : history.displaced)
       var versions = all.filter { facts in
@@ -34,13 +40,8 @@ struct CopyPlan {
       }
       if request.choice.isNewest { versions = versions.suffix(1) }
       guard let version = versions.first?.version else { continue }
-      do {
-        try await origin.freshness(of: history)
-        origin.noteSeen(history)
-      } catch {
-        failures.append((version.database, nil, OperationError(error, doing: origin.targetName)))
-        continue
-      }
+      found.append(version.database)
+      guard await admits(history, isParted: parted.contains(history.chain), request.choice, origin) else { continue }
       databases.insert(ChainOwner(version))
       chains.append(
         Chain(
@@ -48,7 +49,6 @@ struct CopyPlan {
             of: history.chain, host: version.host, database: version.database, origin.repository.keys.keyring),
           versions: versions, history: history, annotations: try await annotations(of: history, origin)))
     }
-    let found = databases.map(\.database)
     for name in request.databases where !found.containsName(name) {
       let error = RepositoryError(
         .noSuchVersion, "no version of '\(name)' is at \(origin.targetName)",
@@ -66,6 +66,71 @@ struct CopyPlan {
     let asked = request.databases
     guard !asked.isEmpty else { return try await origin.histories() }
     return try await origin.histories { asked.containsName($0.database) }
+  }
+
+  /// Chains that two machines pushed to as one and both have left: a later version of the database stands in another one,
+  /// and nothing else is in doubt (`Docs/Decisions/0023`).
+  private static func parted(_ histories: [ChainHistory], _ origin: VersionLookup) async throws -> Set<ChainID> {
+    let keyring = origin.repository.keys.keyring
+    var parted: Set<ChainID> = []
+    for history in histories where history.contestedFrom != nil {
+      guard let owner = history.newest?.version.map({ ChainOwner($0) }) else { continue }
+      let rivals = histories.filter { rival in
+        rival.newest?.version.map { ChainOwner($0) } == owner
+          && (rival.chain == history.chain || !CopyLanes.isLane(rival.chain, of: owner, keyring))
+      }
+      let ends = rivals.compactMap { rival in
+        rival.newestCounting.map { VersionLookup.Found(facts: $0, history: rival) }
+      }
+      guard let last = try await origin.times.last(of: ends, whole: { $0 }), last.history.chain != history.chain,
+        (try? origin.repository.checkContested(history, state: origin.state)) != nil
+      else { continue }
+      parted.insert(history.chain)
+    }
+    return parted
+  }
+
+  /// Two versions at one place are no doubt where both machines go on elsewhere; and who names a version by its id hears of
+  /// them when it is looked up.
+  private mutating func tellProblems(
+    of history: ChainHistory, isParted: Bool, _ choice: CopyVersions.Choice, _ origin: VersionLookup
+  ) {
+    guard !isParted else {
+      guard !choice.isByName, let problem = history.problems.first else { return }
+      origin.reporter.notice("\(origin.targetName): \(problem.message); both have gone on in other chains since")
+      return
+    }
+    for problem in history.problems where !(choice.isByName && problem.code == .forked) {
+      fail(history.database, problem, origin)
+    }
+  }
+
+  /// What the source lost, or shows twice, is no reason to have fewer copies of what it shows: it is told, and copied. Only
+  /// which version is the newest nobody knows then.
+  /// - Returns: false where nothing of the chain is to be copied.
+  private mutating func admits(
+    _ history: ChainHistory, isParted: Bool, _ choice: CopyVersions.Choice, _ origin: VersionLookup
+  ) async -> Bool {
+    do {
+      try await origin.freshness(ofLeft: history)
+      origin.noteSeen(history)
+      return history.displaced.isEmpty || isParted || !choice.isNewest
+    } catch let doubt as RepositoryError where Self.doubts.contains(doubt.code) {
+      // Who named a version by its id was told when it was looked up.
+      if !choice.isByName { fail(history.database, doubt, origin) }
+      return !choice.isNewest
+    } catch {
+      fail(history.database, error, origin)
+      return false
+    }
+  }
+
+  private static let doubts: Set<RepositoryError.Code> = [.rolledBack, .forked, .hole]
+
+  /// Once of each database, however often it is met.
+  private mutating func fail(_ database: String?, _ error: any Error, _ origin: VersionLookup) {
+    let problem = OperationError(error, doing: origin.targetName)
+    if told.insert("\(database ?? ""): \(problem.message)").inserted { failures.append((database, nil, problem)) }
   }
 
   /// Of each database the one chain that `latest` names: forks and lanes of copies lie beside it.
@@ -113,7 +178,7 @@ struct CopyPlan {
       try await origin.demandOwnWords(of: history)
       return try await origin.everyAnnotation(of: history)
     } catch let error where error is RepositoryError || error is SealError {
-      failures.append((history.database, nil, OperationError(error, doing: origin.targetName)))
+      fail(history.database, error, origin)
       return try await origin.annotations(of: history)
     }
   }

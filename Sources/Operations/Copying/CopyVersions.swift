@@ -15,7 +15,7 @@ package struct CopyVersions: Sendable {
     case newest
     case versions([VersionSelector])
 
-    fileprivate var isByName: Bool {
+    var isByName: Bool {
       if case .versions = self { return true }
       return false
     }

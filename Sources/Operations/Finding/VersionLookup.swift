@@ -239,6 +239,13 @@ struct VersionLookup: Sendable {
     try await lost.demandTakenBack(of: chain, records, in: state)
   }
 
+  /// The same of a chain that two machines may have pushed to as one, for who does not ask which of the two is meant.
+  func freshness(ofLeft history: ChainHistory) async throws {
+    guard let listing = byChain[history.chain] else { return }
+    try await freshness(ofLeft: history, listing)
+    try await demandTakenBack(of: history.chain)
+  }
+
   /// The same, for who lets go of versions: also what this machine said or read that decides which ones stay is shown.
   func demandOwnWords(of history: ChainHistory) async throws {
     try await records.demandOwnWords(of: history.chain, state: state)
