@@ -706,6 +706,84 @@ import Testing
     #expect(next.sequence == 3)
   }
 
+  /// - Returns: what was fetched at the source, too.
+  private func watchedCopy(
+    _ road: Road, to target: TargetAccess
+  ) async throws -> (outcome: CopyVersions.Outcome, fetched: [String]) {
+    let fetched = Locked<[String]>([])
+    var source = road.target
+    source.store = HookedStore(
+      road.store, beforeGet: { name async throws(StoreError) in fetched.withLock { $0.append(name.text) } })
+    let outcome = try await CopyVersions(road.world).run(CopyVersions.Request(), from: source, to: target)
+    return (outcome, fetched.withLock { $0 })
+  }
+
+  @Test(arguments: [1, 3])
+  func `nothing is fetched for a chain there that went back, which is told once`(lost: Int) async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 5)
+    let chain = try #require(try await VersionLookup(at: road.target, road.world).histories().first).chain
+    let (other, store) = try await repository(road, "other", key: 9)
+    #expect(try await copy(road, to: other).copied.count == 5)
+    let left = 5 - lost
+    let there = try #require(try await VersionLookup(at: other, road.world).histories().first)
+    for version in there.versions.dropFirst(left) { store.content[version.name.objectName] = nil }
+    #expect(try await road.push(DatabaseSource(name: "second", path: try road.orders(rows: 300))).failures.isEmpty)
+
+    let (outcome, fetched) = try await watchedCopy(road, to: other)
+    #expect(outcome.failures.map(\.error.code) == ["rolledBack"] && outcome.failures.map(\.database) == ["app"])
+    #expect(outcome.failures.first?.version == nil)
+    #expect(outcome.copied.filter(\.wasThere).map(\.origin.id) == originals.prefix(left).map(\.id))
+    #expect(outcome.copied.filter { !$0.wasThere }.map(\.origin.database) == ["second"])
+    #expect(fetched.filter { $0.hasPrefix(Layout.packs(of: chain)) }.isEmpty)
+    // Also to who asks for nothing that is gone.
+    let old = try await copy(road, to: other) { $0.choice = .versions([.id(prefix: originals[0].id)]) }
+    #expect(old.copied.map(\.wasThere) == [true] && old.failures.map(\.error.code) == ["rolledBack"])
+    // Accepted as the hint says, what is gone is brought once more.
+    let hint = try #require(old.failures.first?.error.hint)
+    let state = try await VersionLookup(at: other, road.world).state
+    let mark = "\(state.path)/\(there.chain.hex)/mark.json"
+    #expect(hint.hasSuffix("rm '\(mark)'") && hint.contains("What only `copy` brings there"))
+    try removeFile(mark)
+    let again = try await copy(road, to: other) { $0.databases = ["app"] }
+    #expect(again.failures.isEmpty && again.copied.map(\.origin.id) == originals.map(\.id))
+    #expect(again.copied.count(where: \.wasThere) == left)
+  }
+
+  @Test func `a lane there that went back keeps no other version away`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 3)
+    let (other, store) = try await repository(road, "other", key: 9)
+    #expect(try await copy(road, to: other) { $0.choice = .versions([.id(prefix: originals[2].id)]) }.failures.isEmpty)
+    // The two before it lie in a lane.
+    let rest = try await copy(road, to: other).copied
+    #expect(rest.map(\.wasThere) == [false, false, true])
+    let lost = try await VersionLookup(at: other, road.world).find(.id(prefix: rest[1].version.id)).facts
+    store.content[lost.name.objectName] = nil
+    let database = DatabaseSource(name: "app", path: road.scratch.file("app.db"))
+    try SQLite.run("update t set body = randomblob(900) where id % 40 = 3", on: database.path)
+    let new = try #require(try await road.push(database).pushed.first).version
+    let outcome = try await copy(road, to: other)
+    #expect(outcome.failures.map(\.error.code) == ["rolledBack"])
+    #expect(outcome.copied.map(\.origin.id) == [originals[0].id, originals[2].id, new.id])
+    #expect(outcome.copied.map(\.wasThere) == [true, true, false])
+  }
+
+  @Test func `a listing there that is late refuses no version`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 3)
+    let (other, store) = try await repository(road, "other", key: 9)
+    let two = originals.prefix(2).map { VersionSelector.id(prefix: $0.id) }
+    #expect(try await copy(road, to: other) { $0.choice = .versions(two) }.failures.isEmpty)
+    let early = try await store.list(prefix: Layout.versions)
+    #expect(try await copy(road, to: other).failures.isEmpty)
+    var late = other
+    late.store = ListingStore.after(early, of: store)
+    let outcome = try await copy(road, to: late)
+    #expect(outcome.failures.isEmpty && outcome.copied.map(\.origin.id) == originals.map(\.id))
+    #expect(try await ListVersions(road.world).run(at: other).versions.count == 3)
+  }
+
   @Test func `the same repository is refused, by whatever way it is reached`() async throws {
     let road = try await Road()
     _ = try await history(road, versions: 1)

@@ -27,8 +27,7 @@ struct CopiedVersion {
 
   /// - Returns: the copy, when it is acknowledged.
   func copy(to destination: CopyDestination, fork: UInt32) async throws -> VersionSummary {
-    // Before it is fetched for nothing.
-    _ = try destination.place(found.facts, fork: fork)
+    try await destination.demandOpen(destination.place(found.facts, fork: fork).chain)
     let manifest = try await origin.manifest(of: found)
     let reader = try await VersionReader(
       manifest, repository: origin.repository, state: origin.state, tables: place.path)
@@ -40,11 +39,11 @@ struct CopiedVersion {
     defer { staged?.discard() }
 
     var lane = try destination.place(found.facts, fork: fork)
-    var session = try await session(lane.chain, of: destination)
+    var session = try await destination.session(lane.chain)
     // Somebody has pushed there since it was listed: an older version must not come after that one.
     while let newest = session.newest, newest.core?.time != core.time, destination.learns(of: newest.facts) {
       lane = try destination.place(found.facts, fork: fork)
-      if lane.chain != newest.name.chain { session = try await self.session(lane.chain, of: destination) }
+      if lane.chain != newest.name.chain { session = try await destination.session(lane.chain) }
     }
     let bases = destination.bases(of: lane.chain, core, fork: lane.fork, level: compressionLevel, in: place)
     let snapshot = try snapshot(image, core)
@@ -95,11 +94,6 @@ struct CopiedVersion {
       world.reporter.notice("the note of version \(id) is left out of its copy: a manifest holds none as long")
     }
     return (tags, isNoteHeld ? summary.note : "")
-  }
-
-  private func session(_ chain: ChainID, of destination: CopyDestination) async throws -> PushSession {
-    try await PushSession(
-      destination.repository, chain: chain, state: destination.state, policy: .init(now: world.now))
   }
 
   /// The database, proved by its image digest and its SHA-256.

@@ -22,6 +22,9 @@ final class CopyDestination {
   private var unsound: Set<Digest> = []
   private var forgotten: ForgottenCopies
   private var hasToldOblivion = false
+  let closed: ClosedChains
+  /// Chains of what is copied that show less than this machine has seen, also where nothing is to go there.
+  private(set) var wentBack: [(database: String, refusal: ClosedChains.Refusal)] = []
 
   /// - Throws: `.usage` when it is the repository that is copied from.
   init(_ target: TargetAccess, _ world: World, not origin: Repository, for plan: CopyPlan) async throws {
@@ -33,6 +36,7 @@ final class CopyDestination {
     }
     repository = lookup.repository
     state = try StateFolder(world.stateFolder, repository: repository.id)
+    closed = ClosedChains(repository, state, lookup.byChain)
     name = target.name
     self.world = world
     lanes = CopyLanes(repository.keys.keyring)
@@ -60,6 +64,9 @@ final class CopyDestination {
       facts.version.map { plan.databases.contains(ChainOwner($0)) } ?? false
     }
     guard let newest = versions.last else { return }
+    if let refusal = try await closed.refusal(of: history.chain), refusal.problem.code == .rolledBack {
+      wentBack.append((newest.version?.database ?? "", refusal))
+    }
     let annotations = try await lookup.annotations(of: history)
     forgotten.look(at: history, versions, annotations)
     let completeness = try await Completeness(repository, chain: history.chain, state: state, atTarget: false)
@@ -160,6 +167,23 @@ final class CopyDestination {
     guard let version = facts.version else { throw RepositoryError(.damaged, "a partial manifest is no version") }
     return try lanes.place(
       host: version.host, database: version.database, fork: fork, time: version.time, origin: CopyLanes.Origin(facts))
+  }
+
+  /// Before a version is fetched for nothing: whether the chain that it goes to takes it.
+  /// - Throws: `ClosedChains.Refusal`; `RepositoryError` `.locked`.
+  func demandOpen(_ chain: ChainID) async throws {
+    if let refusal = try await closed.refusal(of: chain) { throw refusal }
+    _ = try ChainLock(chain, in: state)
+  }
+
+  /// - Throws: as `PushSession` does; `ClosedChains.Refusal` for what each next version would meet, too.
+  func session(_ chain: ChainID) async throws -> PushSession {
+    do {
+      return try await PushSession(repository, chain: chain, state: state, policy: .init(now: world.now))
+    } catch let problem as RepositoryError {
+      if let refusal = closed.note(problem, of: chain) { throw refusal }
+      throw problem
+    }
   }
 
   /// The images of earlier copies of a chain, for deltas: of this run only.

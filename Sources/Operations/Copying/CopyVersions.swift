@@ -79,6 +79,7 @@ package struct CopyVersions: Sendable {
     let destination = try await CopyDestination(target, world, not: origin.repository, for: plan)
     var outcome = Outcome()
     outcome.failures = plan.failures
+    for (database, refusal) in destination.wentBack { tell(refusal, of: database, destination, &outcome) }
     let place = try ScratchPlace(below: request.scratch ?? world.stateFolder)
     defer { place.remove() }
     for chain in plan.chains where outcome.interruption == nil {
@@ -98,6 +99,18 @@ package struct CopyVersions: Sendable {
     world.reporter.notice(
       "\(destination.name): \(what) not copied again: \(ids)\(more); --versions copies what it names all the same, and `sealift unforget` there takes back what no prune has taken"
     )
+  }
+
+  /// Of a chain there that takes nothing, once, however many versions would go to it.
+  private func tell(
+    _ refusal: ClosedChains.Refusal, of database: String, _ destination: CopyDestination, _ outcome: inout Outcome
+  ) {
+    guard destination.closed.tells(refusal) else { return }
+    var problem = OperationError(refusal.problem, doing: "copying '\(database)' to \(destination.name)")
+    if refusal.problem.code == .rolledBack, let hint = problem.hint {
+      problem.hint = "What only `copy` brings there it brings once more when the loss is accepted. \(hint)"
+    }
+    outcome.failures.append((database, nil, problem))
   }
 
   private func copy(
@@ -126,6 +139,8 @@ package struct CopyVersions: Sendable {
         outcome.copied.append(copied)
         onCopied(copied)
         try await destination.noteDamage(chain.annotations.damage(of: facts), of: copied.version)
+      } catch let refusal as ClosedChains.Refusal {
+        tell(refusal, of: summary.database, destination, &outcome)
       } catch {
         let problem = OperationError(
           error, doing: "copying '\(summary.database)', version \(summary.id.prefix(12)), to \(destination.name)")

@@ -229,6 +229,14 @@ extension Repository {
     try await Freshness(mark: mark, listing: listing, history: history).check(self, state: state)
   }
 
+  /// What a push asks before anything else (`PushSession`), of a chain that was listed before.
+  /// - Throws: `RepositoryError` `.rolledBack`, `.forked`, `.hole`; `.conflict` when versions came since.
+  package func demandOpen(_ listing: ChainListing, state: StateFolder) async throws {
+    let mark = try HighWaterMark.read(listing.chain, in: state)
+    let history = try await newest(of: listing, state: state)
+    try await Freshness(mark: mark, listing: listing, history: history).check(self, state: state)
+  }
+
   /// The same of a chain while the version that is looked for is a later one, in another chain of the same database.
   /// - Parameters:
   ///   - isReading: see `HighWaterMark.read`.
