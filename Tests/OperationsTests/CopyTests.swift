@@ -213,6 +213,57 @@ import Testing
     }
   }
 
+  @Test func `tags and notes that were given since come along, unless something was said there later`() async throws {
+    let road = try await Road()
+    let originals = try await history(road, versions: 2)
+    let (other, store) = try await repository(road, "other", key: 9)
+    let copies = try await copy(road, to: other).copied.map(\.version)
+    // One word is later than the other.
+    let clock = Locked<UInt64>(road.world.now())
+    var world = road.world
+    world.now = {
+      clock.withLock { time -> UInt64 in
+        time += 1000
+        return time
+      }
+    }
+    func say(_ word: AnnotateVersions.Word, _ version: VersionSummary, _ target: TargetAccess) async throws {
+      _ = try await AnnotateVersions(world).run(word, of: .id(prefix: version.id), at: target)
+    }
+    func copied() async throws -> [VersionSummary] {
+      let outcome = try await CopyVersions(world).run(CopyVersions.Request(), from: road.target, to: other)
+      #expect(outcome.failures.isEmpty && outcome.copied.map(\.wasThere) == [true, true])
+      let there = try await ListVersions(world).run(at: other).versions
+      #expect(there.map(\.tags) == outcome.copied.map(\.version.tags))
+      #expect(there.map(\.note) == outcome.copied.map(\.version.note))
+      return there
+    }
+    try await say(.tags(add: ["release"], remove: ["nightly"]), originals[0], road.target)
+    try await say(.note("kept"), originals[0], road.target)
+    let second = try await copied()
+    #expect(second.map(\.tags) == [["release"], ["nightly"]] && second.map(\.note) == ["kept", "number 1"])
+    let told = road.notices.said.withLock { $0 }.filter { $0.contains("1 version has the tags and the note there now") }
+    #expect(told.count == 1)
+
+    try await say(.tags(add: [], remove: ["release"]), copies[0], other)
+    try await say(.note("ours"), copies[0], other)
+    let before = store.content
+    let third = try await copied()
+    #expect(third.map(\.tags) == [[], ["nightly"]] && third[0].note == "ours" && store.content == before)
+
+    try await say(.note("theirs"), originals[0], road.target)
+    let fourth = try await copied()
+    #expect(fourth[0].tags.isEmpty && fourth[0].note == "theirs")
+
+    // A clock that ran ahead has the last word once, and not for ever.
+    let lookup = try await VersionLookup(at: road.target, world)
+    let newest = try await lookup.find(.id(prefix: originals[1].id)).facts
+    try await lookup.repository.annotate(newest, [.init(.addTag, "ahead")], now: world.now() + 1_000_000_000)
+    #expect(try await copied()[1].tags == ["nightly", "ahead"])
+    try await say(.tags(add: [], remove: ["ahead"]), copies[1], other)
+    #expect(try await copied()[1].tags == ["nightly"])
+  }
+
   /// An annotation is as long as an object may be.
   @Test func `words that a manifest does not hold are told, and the rest is copied`() async throws {
     let road = try await Road()

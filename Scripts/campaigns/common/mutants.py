@@ -3261,4 +3261,10 @@ MUTANTS = [
            "where problem.code == .conflict {", "where !MUTANT && problem.code == .conflict {", (r"OperationsTests\.CopyTests",)),
     mutant("that a copy brings back what went is not said", "Operations/Copying/CopyVersions.swift",
            "if refusal.problem.code == .rolledBack, let hint", "if !MUTANT, refusal.problem.code == .rolledBack, let hint", (r"OperationsTests\.CopyTests",)),
+    mutant("what is said of a version that was copied never arrives", "Operations/Copying/CopyDestination.swift",
+           "guard var copy = holds(version), let facts", "guard !MUTANT, var copy = holds(version), let facts", (r"OperationsTests\.CopyTests",)),
+    mutant("what was said of a copy is said otherwise each night", "Operations/Copying/CarriedWords.swift",
+           "known[subject].map({ $0.time < word.time })", "known[subject].map({ MUTANT || $0.time < word.time })", (r"OperationsTests\.CopyTests",)),
+    mutant("a word of a clock that ran ahead comes back each night", "Operations/Copying/CopyDestination.swift",
+           "max(world.now(), news.time)", "max(world.now(), MUTANT ? 0 : news.time)", (r"OperationsTests\.CopyTests",)),
 ]

@@ -18,6 +18,10 @@ final class CopyDestination {
   private let origins: [CopyIdentity: CopyLanes.Origin]
   private var bases: [ChainID: BaseFolder] = [:]
   private var copies: [String: VersionFacts] = [:]
+  /// What was said of them, by chain, when the run began.
+  private var words: [ChainID: Annotations] = [:]
+  /// So many copies were given words of their origin.
+  private(set) var retold = 0
   /// Copies that are known to be no sound databases.
   private var unsound: Set<Digest> = []
   private var forgotten: ForgottenCopies
@@ -68,6 +72,7 @@ final class CopyDestination {
       wentBack.append((newest.version?.database ?? "", refusal))
     }
     let annotations = try await lookup.annotations(of: history)
+    words[history.chain] = annotations
     forgotten.look(at: history, versions, annotations)
     let completeness = try await Completeness(repository, chain: history.chain, state: state, atTarget: false)
     let asked = versions.filter { facts in
@@ -121,6 +126,24 @@ final class CopyDestination {
     unsound.insert(facts.id)
     world.reporter.notice(
       "\(name): version \(copy.id.prefix(12)) is noted as found damaged, as its origin is: \(damage)")
+  }
+
+  /// A copy that is there is given the tags and the note that its origin was given since.
+  /// - Returns: the copy, as it is then; `nil` where there is nothing to say.
+  func carryWords(_ said: Annotations, of version: VersionFacts) async throws -> VersionSummary? {
+    guard var copy = holds(version), let facts = copies[copy.id], let known = words[facts.chain],
+      !CarriedWords(of: version, said, to: facts, known).items.isEmpty
+    else { return nil }
+    // Somebody may have said something since.
+    let now = try await repository.annotations(of: facts.chain, state: state)
+    let news = CarriedWords(of: version, said, to: facts, now)
+    guard !news.items.isEmpty else { return nil }
+    let time = now.time(for: facts, now: max(world.now(), news.time))
+    try await repository.annotate(facts, news.items, now: time, state: state)
+    retold += 1
+    (copy.tags, copy.note) = (news.tags, news.note)
+    if let core = version.version { there[CopyIdentity(core)] = copy }
+    return copy
   }
 
   /// A copy has come to be there. It is remembered at once: a run that is cut later has seen it all the same.

@@ -87,6 +87,12 @@ package struct CopyVersions: Sendable {
       try await copy(chain, request, origin, destination, place, &outcome, onCopied)
     }
     tell(outcome.forgotten, of: destination)
+    if destination.retold > 0 {
+      let count = destination.retold == 1 ? "1 version has" : "\(destination.retold) versions have"
+      world.reporter.notice(
+        "\(destination.name): \(count) the tags and the note there now that were given at \(source.name) since the copy"
+      )
+    }
     return outcome
   }
 
@@ -117,6 +123,7 @@ package struct CopyVersions: Sendable {
     _ chain: CopyPlan.Chain, _ request: Request, _ origin: VersionLookup, _ destination: CopyDestination,
     _ place: ScratchPlace, _ outcome: inout Outcome, _ onCopied: @Sendable (Copied) -> Void
   ) async throws {
+    var standing: [VersionFacts] = []
     for facts in chain.versions {
       guard let summary = VersionSummary(facts, target: origin.targetName, annotations: chain.annotations) else {
         continue
@@ -129,6 +136,7 @@ package struct CopyVersions: Sendable {
         var copied = Copied(origin: summary, version: summary, wasThere: true)
         if let there = destination.holds(facts) {
           copied.version = there
+          standing.append(facts)
         } else {
           let level = request.compressionLevels[summary.database] ?? 1
           let found = VersionLookup.Found(facts: facts, history: chain.history)
@@ -153,6 +161,30 @@ package struct CopyVersions: Sendable {
         outcome.failures.append((summary.database, summary.id, problem))
         // What is wrong with one version says nothing of the next; what else failed would fail again.
         guard problem.isOfOneVersion else { return }
+      }
+    }
+    await carryWords(of: standing, in: chain, to: destination, &outcome)
+  }
+
+  /// When all that is to be there is: who may store versions there, and say nothing of them, has all the same copies.
+  private func carryWords(
+    of standing: [VersionFacts], in chain: CopyPlan.Chain, to destination: CopyDestination, _ outcome: inout Outcome
+  ) async {
+    for facts in standing {
+      do {
+        guard let copy = try await destination.carryWords(chain.annotations, of: facts) else { continue }
+        for index in outcome.copied.indices where outcome.copied[index].version.id == copy.id {
+          outcome.copied[index].version = copy
+        }
+      } catch {
+        let problem = OperationError(
+          error, doing: "copying what was said of version \(facts.id.hex.prefix(12)) to \(destination.name)")
+        guard problem.kind != .cancelled else {
+          outcome.interruption = problem
+          return
+        }
+        outcome.failures.append((facts.version?.database, facts.id.hex, problem))
+        return
       }
     }
   }

@@ -27,6 +27,9 @@ package struct Annotations: Sendable {
 
   package static let none = Annotations([])
 
+  /// Everything that was said of a version, oldest first.
+  package func all(of version: VersionFacts) -> [Said] { said[version.subject] ?? [] }
+
   /// The tags of a version: those it was pushed with, and what was added and removed since.
   package func tags(of version: VersionFacts, pushedWith tags: [String]) -> [String] {
     var tags = tags

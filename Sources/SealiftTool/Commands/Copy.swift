@@ -7,10 +7,10 @@ struct Copy: SealiftCommand {
     abstract: "Copy versions from one repository to another, with other keys.",
     discussion: """
       Each version is restored, proved and sealed anew, oldest first; name, host, time, tags and note stay, its id does \
-      not. What is there already is passed over, so a copy that was cut goes on where it was; so is what was forgotten \
-      there, unless --versions names it. What a prune has taken there since is passed over only where this machine saw it \
-      there in an earlier copy; else it is copied again. Copies continue the chain of their database: push from its host \
-      meanwhile to other targets only.
+      not. What is there already is passed over, so a copy that was cut goes on where it was; tags and a note that it was \
+      given since come along. What was forgotten there is passed over, too, unless --versions names it. What a prune has \
+      taken there since is passed over only where this machine saw it there in an earlier copy; else it is copied again. \
+      Copies continue the chain of their database: push from its host meanwhile to other targets only.
 
         sealift copy --from nas --to bucket
         sealift copy --from nas --to bucket app --latest
