@@ -1024,6 +1024,42 @@ import Testing
     #expect(try await latest(elsewhere).sha256 == originals[4].version?.file.sha256.hex)
   }
 
+  /// The source does not tell any more what came after it.
+  @Test func `a version of a clock that ran ahead and was pruned at the source sends none to a lane`() async throws {
+    let shelf = try await Shelf()
+    let road = shelf.road
+    let now = road.world.now()
+    try await shelf.push(1, at: now - 9 * Shelf.day)
+    let ahead = try await shelf.push(2, at: now + 365 * Shelf.day)
+    let (other, _) = try await repository(road, "other", key: 9)
+    #expect(try await copy(road, to: other).copied.map(\.version.sequence) == [1, 2])
+    let last = try await shelf.push(3, at: now - 8 * Shelf.day)
+    let plan = try await ForgetVersions(road.world).plan(
+      .init(.versions([.id(prefix: ahead.id.hex)])), at: road.target)
+    for chain in plan.chains { try await ForgetVersions(road.world).carryOut(chain, of: plan) }
+    var request = PruneRepository.Request()
+    (request.runs, request.minAge) = (.one, 0)
+    #expect(try await PruneRepository(road.world).run(request, at: road.target).problems.isEmpty)
+    #expect(road.store.content[ahead.name.objectName] == nil)
+    let outcome = try await copy(road, to: other)
+    #expect(outcome.failures.isEmpty && outcome.copied.map(\.wasThere) == [true, false])
+    #expect(outcome.copied.last?.origin.id == last.id.hex && outcome.copied.last?.version.sequence == 3)
+    #expect(try await VersionLookup(at: other, road.world).histories().count == 1)
+  }
+
+  @Test func `a time that has not been yet keeps no version from its chain`() throws {
+    let keyring = try Keyring.make(random: systemRandom)
+    var lanes = CopyLanes(keyring, now: 100 * Shelf.day)
+    func place(_ day: UInt64) throws -> UInt32 {
+      let (chain, fork) = try lanes.place(host: "h", database: "d", fork: 0, time: day * Shelf.day)
+      lanes.add(chain, time: day * Shelf.day)
+      return fork
+    }
+    let step: UInt32 = 1 << 20
+    let placed = try [150, 50, 40, 150, 160, 101, 90].map { try place($0) }
+    #expect(placed == [0, 0, step, step, 0, 0, step])
+  }
+
   /// Each chain there, and each lane, ends with something younger.
   @Test func `where no lane is left for an old version, it is named, and the newest arrives`() async throws {
     let shelf = try await Shelf()

@@ -3267,4 +3267,8 @@ MUTANTS = [
            "known[subject].map({ $0.time < word.time })", "known[subject].map({ MUTANT || $0.time < word.time })", (r"OperationsTests\.CopyTests",)),
     mutant("a word of a clock that ran ahead comes back each night", "Operations/Copying/CopyDestination.swift",
            "max(world.now(), news.time)", "max(world.now(), MUTANT ? 0 : news.time)", (r"OperationsTests\.CopyTests",)),
+    mutant("a clock that ran ahead sends all that follows to a lane", "Repositories/Copying/CopyLanes.swift",
+           "(time <= latest ? believed : self.time)", "(!MUTANT && time <= latest ? believed : self.time)", (r"OperationsTests\.CopyTests",)),
+    mutant("what stands in a chain there is never the younger one", "Repositories/Copying/CopyLanes.swift",
+           "time <= latest ? time : 0", "time <= latest && !MUTANT ? time : 0", (r"OperationsTests\.CopyTests",)),
 ]

@@ -43,7 +43,7 @@ final class CopyDestination {
     closed = ClosedChains(repository, state, lookup.byChain)
     name = target.name
     self.world = world
-    lanes = CopyLanes(repository.keys.keyring)
+    lanes = CopyLanes(repository.keys.keyring, now: world.now())
     forgotten = ForgottenCopies(in: state)
     let known = plan.chains.flatMap { chain in
       (chain.history.versions + chain.history.displaced).compactMap { facts in

@@ -19,6 +19,8 @@ package struct CopyLanes: Sendable {
   fileprivate struct End {
     /// Of the version with the latest time.
     var time: UInt64
+    /// The same of those whose time has been.
+    var believed: UInt64
     /// Of the last version; `nil`: it is no copy of what is copied now.
     var origin: Origin?
   }
@@ -29,14 +31,26 @@ package struct CopyLanes: Sendable {
   /// Fork numbers that are looked for in the repository that is copied from.
   private static let knownForks: UInt32 = 256
 
+  /// A version may be so much ahead of this machine's clock and be believed, in milliseconds.
+  private static let longestLead: UInt64 = 86_400_000
+
   private let keyring: Keyring
+  /// What is later has not been yet.
+  private let latest: UInt64
   private var ends: [ChainID: End] = [:]
 
-  package init(_ keyring: Keyring) { self.keyring = keyring }
+  /// - Parameter now: by this machine's clock, milliseconds since 1970 UTC.
+  package init(_ keyring: Keyring, now: UInt64 = .max) {
+    self.keyring = keyring
+    let (latest, isBeyond) = now.addingReportingOverflow(Self.longestLead)
+    self.latest = isBeyond ? .max : latest
+  }
 
   /// Takes note of a version that is there, or is there now: the last one of its chain so far.
   package mutating func add(_ chain: ChainID, time: UInt64, origin: Origin? = nil) {
-    ends[chain] = End(time: max(ends[chain]?.time ?? 0, time), origin: origin)
+    let (known, believed) = (ends[chain], time <= latest ? time : 0)
+    ends[chain] = End(
+      time: max(known?.time ?? 0, time), believed: max(known?.believed ?? 0, believed), origin: origin)
   }
 
   /// The chain that a copy of a version goes to, and its fork number.
@@ -47,7 +61,7 @@ package struct CopyLanes: Sendable {
     for lane in 0..<Self.most {
       let number = fork % Self.step + lane * Self.step
       let chain = keyring.chainID(host: host, database: database, fork: number)
-      if ends[chain].map({ $0.isFollowed(byVersionOf: time, origin) }) ?? true { return (chain, number) }
+      if ends[chain].map({ $0.isFollowed(byVersionOf: time, origin, latest) }) ?? true { return (chain, number) }
     }
     throw RepositoryError(
       .noLane, "'\(database)' was copied in \(Self.most) different orders already",
@@ -78,8 +92,11 @@ package struct CopyLanes: Sendable {
 }
 
 extension CopyLanes.End {
-  fileprivate func isFollowed(byVersionOf time: UInt64, _ next: CopyLanes.Origin?) -> Bool {
-    guard let origin, let next, origin.chain == next.chain else { return self.time < time }
+  /// - Parameter latest: what is later has not been yet.
+  fileprivate func isFollowed(byVersionOf time: UInt64, _ next: CopyLanes.Origin?, _ latest: UInt64) -> Bool {
+    guard let origin, let next, origin.chain == next.chain else {
+      return (time <= latest ? believed : self.time) < time
+    }
     return origin.sequence < next.sequence
   }
 }
