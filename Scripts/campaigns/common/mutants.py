@@ -2150,7 +2150,6 @@ MUTANTS = [
            "try HighWaterMark.demandReadable(history.chain, in: lookup.state)", "if !MUTANT { try HighWaterMark.demandReadable(history.chain, in: lookup.state) }", (r"OperationsTests\.RolledBackMachine",)),
     mutant("a spoilt mark is not told to who reads", "Operations/Finding/VersionLookup.swift",
            "    lost.tellFlaw(ofMarkOf: history.chain, in: state)\n    try await repository.checkFreshness(of:", "    if !MUTANT { lost.tellFlaw(ofMarkOf: history.chain, in: state) }\n    try await repository.checkFreshness(of:", (r"OperationsTests\.RolledBackMachine",)),
-           "    tellFlaw(ofMarkOf: history.chain)\n    try await repository.checkFreshness(of: ", "    if !MUTANT { tellFlaw(ofMarkOf: history.chain) }\n    try await repository.checkFreshness(of: ", (r"OperationsTests\.RolledBackMachine",)),
     mutant("a spoilt memory of the keyring is not told", "Operations/RepositoryOpening.swift",
            "if repository.lostMemoryOfKeyring(in: state) {", "if !MUTANT, repository.lostMemoryOfKeyring(in: state) {", (r"OperationsTests\.RolledBackMachine",)),
     mutant("a tombstone of a later format is damage", "Repositories/Chains/Records.swift",
