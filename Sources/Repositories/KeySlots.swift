@@ -48,7 +48,7 @@ package struct KeySlots: Sendable {
   }
 
   private func look(at name: NumberedName) async throws -> Look {
-    guard name.length == KeySlot.length else { return .damaged }
+    guard name.length <= KeySlot.longest else { return .damaged }
     guard let bytes = try await repository.store.left(of: name.objectName) else { return .gone }
     guard Digest.sha256(of: bytes) == name.digest else { return .damaged }
     do throws(SealError) {

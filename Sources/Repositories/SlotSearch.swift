@@ -43,7 +43,7 @@ struct SlotSearch: Sendable {
     _ names: [NumberedName], cut: [NumberedName], at store: any ObjectStore, with secret: SlotSecret,
     opening: @escaping SlotOpening
   ) {
-    self.names = names.filter { $0.length == KeySlot.length }
+    self.names = names.filter { $0.length <= KeySlot.longest }
     self.cut = cut.filter { $0.length == KeySlot.length }
     self.store = store
     self.secret = secret
@@ -89,7 +89,7 @@ struct SlotSearch: Sendable {
 
   private func look(at name: NumberedName, _ unread: inout StoreError?) async throws -> Look {
     guard let bytes = try await store.present(name.objectName, &unread) else { return .nothing }
-    guard Digest.sha256(of: bytes) == name.digest else { return .spoilt }
+    guard Digest.sha256(of: bytes) == name.digest else { return name.length == KeySlot.length ? .spoilt : .nothing }
     do throws(SealError) {
       let description = try KeySlot.describe(bytes)
       return .whole(

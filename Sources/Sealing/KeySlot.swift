@@ -38,6 +38,8 @@ package struct SlotCost: Sendable, Equatable {
 /// A slot wraps the master key with a secret (`Docs/Format.md` §3).
 package enum KeySlot {
   package static let length = 176
+  /// One of a later version may be longer, and no slot is longer than this.
+  package static let longest = 64 << 10
   private static let magic: [UInt8] = [0x89, 0x53, 0x4C, 0x4B, 0x53, 0x0D, 0x0A, 0x1A]
 
   package enum Derivation: UInt8, Sendable {
@@ -106,16 +108,15 @@ package enum KeySlot {
   }
 
   /// What a slot says of itself, checked for form and limits before anything is derived from it.
+  /// - Throws: `.unsupported` for one of a later version: how long that is, only its own reader knows.
   package static func describe(_ slot: [UInt8]) throws(SealError) -> Description {
+    guard !isOfLaterVersion(slot) else { throw unknown }
     guard slot.count >= length else { throw SealError(.truncated, "the key slot is cut") }
     guard slot.count == length else { throw SealError(.malformed, "the key slot is too long") }
     var reader = ByteReader(slot, "key slot")
     guard try Array(reader.read(count: 8)) == magic else { throw SealError(.malformed, "this is no key slot") }
-    let version = try reader.read(UInt8.self)
-    guard version == 0, let derivation = Derivation(rawValue: try reader.read()) else {
-      throw SealError(
-        .unsupported, "the key slot is of a kind this program does not know", hint: "Install a newer sealift.")
-    }
+    try reader.expectVersionZero()
+    guard let derivation = Derivation(rawValue: try reader.read()) else { throw unknown }
     let cost = SlotCost(logN: try reader.read(), r: try reader.read(), p: try reader.read())
     let free = cost == SlotCost(logN: 0, r: 0, p: 0)
     guard derivation == .passphrase ? cost.isAcceptable : free else {
@@ -133,6 +134,13 @@ package enum KeySlot {
     return Description(
       derivation: derivation, repository: repository, createdAt: createdAt, cost: cost, salt: salt)
   }
+
+  private static func isOfLaterVersion(_ slot: [UInt8]) -> Bool {
+    slot.starts(with: magic) && slot.dropFirst(magic.count).first.map { $0 != 0 } ?? false
+  }
+
+  private static let unknown = SealError(
+    .unsupported, "the key slot is of a kind this program does not know", hint: "Install a newer sealift.")
 
   private static func derivation(of secret: SlotSecret) -> Derivation {
     switch secret {

@@ -612,6 +612,35 @@ import Testing
     #expect(try await slots.list().map(\.name.digest) == [home.repository.slot.digest])
   }
 
+  /// What a later one looks like behind its version, and how long it is, nobody knows yet.
+  @Test(arguments: [9, 100, 200])
+  func `a slot of a later format is not damaged, whatever its length`(length: Int) async throws {
+    let home = try await Home()
+    let own = try #require(home.store.content[home.repository.slot.objectName])
+    func plant(version: UInt8, number: UInt64) -> NumberedName {
+      let bytes = Array(own[..<8]) + [version] + [UInt8](repeating: 1, count: length - 9)
+      let name = NumberedName(prefix: Layout.slots, number: number, length: length, digest: .sha256(of: bytes))
+      home.store.content[name.objectName] = bytes
+      return name
+    }
+    let later = plant(version: 1, number: 11)
+    let slots = KeySlots(of: home.repository)
+    #expect(try await slots.list().map(\.name.digest) == [home.repository.slot.digest])
+    let state = try home.state
+    let report = try await RepositoryCheck(home.repository, state: state, tables: state.path, subset: nil).run()
+    #expect(report.damaged.isEmpty)
+    let wrong = await #expect(throws: RepositoryError.self) {
+      try await Repository.open(at: home.store, with: .keyFile([UInt8](repeating: 8, count: 32)))
+    }
+    #expect(wrong?.code == .wrongKey && wrong?.hint?.contains("install a newer sealift") == true)
+    // Other bytes than those of its name are none that somebody wrote.
+    home.store.content[later.objectName]?[length - 1] ^= 2
+    #expect(try await slots.list().filter(\.isDamaged).map(\.name.digest) == [later.digest])
+    home.store.content[later.objectName] = nil
+    let short = plant(version: 0, number: 13)
+    #expect(try await slots.list().filter(\.isDamaged).map(\.name.digest) == [short.digest])
+  }
+
   @Test func `a slot that is deleted in words only is not said to be gone`() async throws {
     let home = try await Home()
     let other = try await KeySlots(of: home.repository).add(

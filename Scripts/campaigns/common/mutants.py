@@ -3270,4 +3270,10 @@ MUTANTS = [
            "(time <= latest ? believed : self.time)", "(!MUTANT && time <= latest ? believed : self.time)", (r"OperationsTests\.CopyTests",)),
     mutant("what stands in a chain there is never the younger one", "Repositories/Copying/CopyLanes.swift",
            "time <= latest ? time : 0", "time <= latest && !MUTANT ? time : 0", (r"OperationsTests\.CopyTests",)),
+    mutant("a slot of a later format is cut, or too long", "Sealing/KeySlot.swift",
+           "guard !isOfLaterVersion(slot) else", "guard MUTANT || !isOfLaterVersion(slot) else", (r"RepositoriesTests\.Opening",)),
+    mutant("a slot of another length is damaged unread", "Repositories/KeySlots.swift",
+           "guard name.length <= KeySlot.longest else", "guard name.length <= (MUTANT ? KeySlot.length : KeySlot.longest) else", (r"RepositoriesTests\.Opening",)),
+    mutant("whose key may be in a later slot of another length is not told so", "Repositories/SlotSearch.swift",
+           "names.filter { $0.length <= KeySlot.longest }", "names.filter { $0.length <= (MUTANT ? KeySlot.length : KeySlot.longest) }", (r"RepositoriesTests\.Opening",)),
 ]
