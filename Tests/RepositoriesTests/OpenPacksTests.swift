@@ -45,6 +45,20 @@ import Testing
     #expect(directory.withoutFingerprints.weight * ((10 << 30) / content) <= OpenPacks.limit)
   }
 
+  @Test func `a directory that does not open is told with its pack, and what can still be done`() async throws {
+    let home = try await Home()
+    let image = home.image(pages: 100, seed: 1)
+    let pushed = try await home.push(image)
+    let table = try await PackTable(of: pushed.manifest, repository: home.repository, state: nil)
+    let entry = try #require(table.all.first)
+    home.store.content[Layout.pack(entry.name, of: home.chain)]?[entry.directoryRange.lowerBound] ^= 1
+    let packs = OpenPacks(table, repository: home.repository, chain: home.chain, state: nil)
+    let error = await #expect(throws: SealError.self) { _ = try await packs.open(entry.number) }
+    #expect(error?.code == .damaged)
+    #expect(error?.message.hasPrefix("pack \(entry.name.hex.prefix(12)): ") == true, "\(String(describing: error))")
+    #expect(error?.hint?.contains("sealift check --read-data") == true)
+  }
+
   @Test func `a restore keeps no fingerprints, and whoever asks for them does`() async throws {
     let home = try await Home()
     let image = home.image(pages: 100, seed: 1)

@@ -3276,4 +3276,6 @@ MUTANTS = [
            "guard name.length <= KeySlot.longest else", "guard name.length <= (MUTANT ? KeySlot.length : KeySlot.longest) else", (r"RepositoriesTests\.Opening",)),
     mutant("whose key may be in a later slot of another length is not told so", "Repositories/SlotSearch.swift",
            "names.filter { $0.length <= KeySlot.longest }", "names.filter { $0.length <= (MUTANT ? KeySlot.length : KeySlot.longest) }", (r"RepositoriesTests\.Opening",)),
+    mutant("a directory that does not open names no pack", "Repositories/Restoring/OpenPacks.swift",
+           "      throw error.of(entry)\n", "      throw MUTANT ? error : error.of(entry)\n", (r"RepositoriesTests\.OpenPacks",)),
 ]

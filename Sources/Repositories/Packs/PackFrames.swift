@@ -41,13 +41,7 @@ struct PackFrames: Sendable {
 
   /// Says in which pack a frame is that cannot be opened.
   static func naming<Value>(_ entry: PackEntry, _ work: () throws -> Value) throws -> Value {
-    do { return try work() } catch var error as SealError {
-      error.message = "pack \(entry.name.hex.prefix(12)): \(error.message)"
-      error.hint =
-        error.hint
-        ?? "Versions that do not need it can still be restored: `sealift check --read-data` reads everything and names those that do, and `sealift pull NAME@TIME` tries an older one."
-      throw error
-    }
+    do { return try work() } catch let error as SealError { throw error.of(entry) }
   }
 
   static func missing(_ index: Int, _ entry: PackEntry) -> RepositoryError {
@@ -88,6 +82,17 @@ extension Repository {
     } catch let error as SealError where error.isDamage {
       return try open(try await part(range, of: entry, chain: chain))
     }
+  }
+}
+
+extension SealError {
+  /// The same, saying in which pack it is, and what can still be done.
+  func of(_ pack: PackEntry) -> SealError {
+    SealError(
+      code, "pack \(pack.name.hex.prefix(12)): \(message)",
+      hint: hint
+        ?? "Versions that do not need it can still be restored: `sealift check --read-data` reads everything and names those that do, and `sealift pull NAME@TIME` tries an older one."
+    )
   }
 }
 

@@ -26,7 +26,9 @@ struct PackTable: Sendable {
       let stored = try await bounded(Array(part), atOnce: concurrency) { reference -> [UInt8]? in
         guard case .inPack(let holder, let frame, let unit) = reference else { return nil }
         let frames = PackFrames(holder, repository: repository, chain: manifest.name.chain, state: state)
-        return try await frames.node(Int(unit), ofFrame: Int(frame))
+        do { return try await frames.node(Int(unit), ofFrame: Int(frame)) } catch let error as SealError {
+          throw error.of(holder)
+        }
       }
       for (reference, node) in zip(part, stored) {
         switch reference {

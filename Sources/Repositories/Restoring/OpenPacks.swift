@@ -45,7 +45,7 @@ final class OpenPacks: Sendable {
         throw RepositoryError(.damaged, "a map names pack \(number), which is not in the pack table")
       }
       let (fetch, isOwn) = sharing(number) {
-        let directory = try await self.repository.directory(of: entry, chain: self.chain, state: self.state)
+        let directory = try await self.directory(of: entry)
         let pack = try self.pack(entry, directory)
         self.shelf.withLock { $0.put(pack, limit: Self.limit) }
         return pack
@@ -57,6 +57,14 @@ final class OpenPacks: Sendable {
       }
       // Whoever asked for it has put it into the state folder, or was cancelled.
       try Task.checkCancellation()
+    }
+  }
+
+  private func directory(of entry: PackEntry) async throws -> Directory {
+    do {
+      return try await repository.directory(of: entry, chain: chain, state: state)
+    } catch let error as SealError {
+      throw error.of(entry)
     }
   }
 
