@@ -73,6 +73,19 @@ struct Targets: Sendable {
     return here.isEmpty && !names.isEmpty ? nil : here
   }
 
+  /// Other configured targets that may have versions of these databases, too, for a configured one.
+  func others(than name: String, for databases: [String]) -> [String] {
+    guard configuration.targets.contains(where: { $0.name == name }) else { return [] }
+    let others = configuration.targets.filter { target in
+      target.name != name
+        && databases.contains { database in
+          let known = configuration.databases.first { $0.source.name.isSameName(as: database) }
+          return known.map { expects($0, at: target, isNamed: false) } ?? true
+        }
+    }
+    return others.map(\.name)
+  }
+
   /// How a command begins that is to be run for this target: its name is needed where the configuration has others, or
   /// does not have it.
   func command(for target: TargetSettings) -> String {

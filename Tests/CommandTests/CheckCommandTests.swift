@@ -112,6 +112,42 @@ import Testing
     #expect(repaired.output.contains("pushed  "), "What the database holds now is there again.")
   }
 
+  /// Before they are forgotten.
+  @Test func `versions that are lost at one target are copied anew from another, as repair says`() async throws {
+    let home = try Home()
+    let (folder, key) = (home.program.file("nas"), home.program.file("key"))
+    try home.program.write(
+      """
+      {"host": "web-1", "stateFolder": "\(home.program.file("state"))",
+       "targets": {"disk": {"url": "\(home.target)", "keyFile": "\(key)"},
+                   "nas": {"url": "file://\(folder)", "keyFile": "\(key)"},
+                   "others": {"url": "file://\(folder)-of-others", "keyFile": "\(key)"}},
+       "databases": {"app": {"path": "\(home.program.file("app.db"))", "targets": ["disk", "nas"]}}}
+      """, to: "config.json")
+    try await home.must("init")
+    try SQLite.run("INSERT INTO t(a, b) VALUES (99, randomblob(400000))", on: home.program.file("app.db"))
+    try await home.push()
+    let packs = home.program.files(below: "target").filter { $0.hasPrefix("packs/") }
+    #expect(!packs.isEmpty)
+    try SQLite.run("UPDATE t SET b = randomblob(400000) WHERE a = 99; VACUUM", on: home.program.file("app.db"))
+    try await home.push()
+    for pack in packs { try FileManager.default.removeItem(atPath: home.program.file("target/\(pack)")) }
+    // With the images that the lost version could be saved from.
+    try FileManager.default.removeItem(atPath: home.program.file("state"))
+    let repaired = try await home("repair", "--target", "disk", "--json")
+    let hint = try #require(try repaired.errorDocument().hint)
+    let line = "`sealift copy --from nas --to disk 'app'`, if nas has them"
+    #expect(repaired.status == 13 && hint.contains(line) && !hint.contains("others"), "\(hint)")
+    let copied = try await home.must("copy", "--from", "nas", "--to", "disk", "app")
+    #expect(copied.contains(" new, head "), "\(copied)")
+
+    var outcome = RepairRepository.Outcome(target: "t", check: CheckRepository.Outcome(target: "t"))
+    outcome.elsewhere = [.init(id: nil, database: "d", host: "h", sequence: 3, time: nil, objects: ["o"])]
+    outcome.dryRun = true
+    #expect(Repair.hint(outcome, others: ["nas"])?.contains("once a repair without --dry-run has flagged them") == true)
+    #expect(Repair.hint(outcome, others: [])?.contains("copy") == false)
+  }
+
   @Test func `a repair of packs that were named says nothing of what it did not read`() {
     var outcome = RepairRepository.Outcome(target: "t", check: CheckRepository.Outcome(target: "t"))
     #expect(Repair.lines(outcome).last == "  nothing to repair: 0 versions are whole")

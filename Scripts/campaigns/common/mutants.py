@@ -3278,4 +3278,8 @@ MUTANTS = [
            "names.filter { $0.length <= KeySlot.longest }", "names.filter { $0.length <= (MUTANT ? KeySlot.length : KeySlot.longest) }", (r"RepositoriesTests\.Opening",)),
     mutant("a directory that does not open names no pack", "Repositories/Restoring/OpenPacks.swift",
            "      throw error.of(entry)\n", "      throw MUTANT ? error : error.of(entry)\n", (r"RepositoriesTests\.OpenPacks",)),
+    mutant("a repair sends nobody to another target", "SealiftTool/Commands/Repair.swift",
+           "hint: Self.hint(broken, others: others))", "hint: Self.hint(broken, others: MUTANT ? [] : others))", (r"CommandTests\.CheckCommand",)),
+    mutant("a repair sends to targets that the database does not go to", "SealiftTool/Targets.swift",
+           "return known.map { expects($0, at: target, isNamed: false) } ?? true", "return MUTANT || (known.map { expects($0, at: target, isNamed: false) } ?? true)", (r"CommandTests\.CheckCommand",)),
 ]

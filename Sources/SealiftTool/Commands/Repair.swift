@@ -73,24 +73,44 @@ struct Repair: SealiftCommand {
     for failure in outcomes.flatMap(\.failures) { session.terminal.tell(failure) }
     let status = try tries.status("targets", session.terminal, isLastWord: broken == nil && unjudged == nil)
     if let broken {
-      throw OperationError(.verificationFailed, code: "notAllSaved", Self.summary(broken), hint: Self.hint(broken))
+      let others = targets.others(than: broken.target, for: broken.lostDatabases)
+      throw OperationError(
+        .verificationFailed, code: "notAllSaved", Self.summary(broken), hint: Self.hint(broken, others: others))
     }
     if let unjudged { throw CheckLines.laterFormat(unjudged.check) }
     return status
   }
 
-  private static func hint(_ outcome: RepairRepository.Outcome) -> String? {
+  /// - Parameter others: targets that may have what is lost here.
+  static func hint(_ outcome: RepairRepository.Outcome, others: [String]) -> String? {
     if !outcome.elsewhere.isEmpty {
       return
         "A database of this machine that is not configured is given by its path, such as `sealift repair ./app.db`."
         + " Run `sealift repair` on the machines that push the others too: they may still have what is missing."
+        + (wayFromOthers(outcome, others).map { " \($0)" } ?? "")
     }
     guard outcome.lost.isEmpty else {
-      return
-        "What is lost stays listed, flagged, until it is forgotten: `sealift check` names the objects. Versions whose manifests are gone are given up with `sealift forget --lost`."
+      return (wayFromOthers(outcome, others).map { "\($0) " } ?? "")
+        + "What is lost stays listed, flagged, until it is forgotten: `sealift check` names the objects. Versions whose manifests are gone are given up with `sealift forget --lost`."
     }
     return outcome.failures.first?.hint ?? outcome.unmended.first?.hint
   }
+
+  /// What is flagged does not count as there: `copy` brings it anew. Of databases that are not named it would bring back
+  /// what prunes have taken.
+  private static func wayFromOthers(_ outcome: RepairRepository.Outcome, _ others: [String]) -> String? {
+    let databases = outcome.lostDatabases
+    guard !others.isEmpty, !databases.isEmpty else { return nil }
+    let names = databases.count > mostNamed ? "NAME" : databases.map(shellQuoted).joined(separator: " ")
+    let commands = others.map { other in
+      "`sealift copy --from \(other) --to \(outcome.target) \(names)`, if \(other) has them"
+    }
+    let before = outcome.dryRun ? "once a repair without --dry-run has flagged them, " : ""
+    return "What is lost here is copied anew from another target: \(before)\(commands.joined(separator: "; or "))."
+  }
+
+  /// So many databases are named in a hint.
+  private static let mostNamed = 4
 
   static func lines(_ outcome: RepairRepository.Outcome) -> [String] {
     var lines = ["\(outcome.target):"]
@@ -126,5 +146,14 @@ struct Repair: SealiftCommand {
     if let failure = outcome.failures.first { return failure.message }
     let objects = outcome.unmended.count
     return "\(outcome.target): \(Count.text(objects, "object")) cannot be stored anew"
+  }
+}
+
+extension RepairRepository.Outcome {
+  /// Of versions that were not saved, as far as anything says whose they were.
+  fileprivate var lostDatabases: [String] {
+    (lost + elsewhere).compactMap(\.database).reduce(into: [String]()) { names, name in
+      if !names.containsName(name) { names.append(name) }
+    }
   }
 }
