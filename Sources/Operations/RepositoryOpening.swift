@@ -8,14 +8,16 @@ extension TargetAccess {
 
   /// - Parameters:
   ///   - lackingFile: open also a repository whose file was lost.
-  ///   - isReading: nothing will be written there: it is opened also where this machine cannot read what it has seen there.
+  ///   - isReading: nothing will be written there: it is opened also where this machine cannot read what it has seen there,
+  ///     and where no configuration can be read.
   /// - Throws: also `.rolledBack` when this machine has seen a newer keyring, or used another repository there.
   func open(
     with secret: UnlockSecret, _ world: World, lackingFile: Bool = false, isReading: Bool = false
   ) async throws -> Repository {
     let repository: Repository
     do {
-      repository = try await opened(with: secret, world, lackingFile: lackingFile)
+      repository = try await opened(
+        with: secret, world, lackingFile: lackingFile, lackingConfiguration: isReading)
     } catch let error as RepositoryError where error.code == .noRepository {
       throw missing(error, world)
     } catch let error as StoreError where error.code == .noTarget {
@@ -48,12 +50,17 @@ extension TargetAccess {
     if repository.lacksFile, !lackingFile {
       world.reporter.notice("\(name): the repository file was lost; `sealift repair` stores it anew")
     }
+    if repository.lacksConfiguration {
+      world.reporter.notice(
+        "\(name): no configuration of the repository can be read: whether a newer sealift has set there what this one does not know cannot be told; versions are read all the same, and nothing is written there until the objects below config/ are brought back from a copy of the target"
+      )
+    }
     return repository
   }
 
   /// One that was typed may be mistyped: it is asked for again.
   private func opened(
-    with secret: UnlockSecret, _ world: World, lackingFile: Bool
+    with secret: UnlockSecret, _ world: World, lackingFile: Bool, lackingConfiguration: Bool
   ) async throws -> Repository {
     let slots = world.openedSlots ?? OpenedSlots()
     var next = secret
@@ -61,7 +68,7 @@ extension TargetAccess {
       do {
         return try await Repository.open(
           at: store, with: try next.slotSecret(), random: world.random, state: world.stateFolder,
-          lackingFile: lackingFile
+          lackingFile: lackingFile, lackingConfiguration: lackingConfiguration
         ) { slot, secret, repository throws(SealError) in try slots.open(slot, secret, repository) }
       } catch let error as RepositoryError where error.code == .wrongKey {
         guard let another = try await unlockAgain() else { throw error.told(of: next) }

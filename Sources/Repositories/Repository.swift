@@ -14,6 +14,9 @@ package struct Repository: Sendable {
   private(set) var strangeKeyrings: [NumberedName: SealError] = [:]
   /// The file that says there is a repository was lost, and the slots said it: `sealift repair` stores it anew.
   package var lacksFile = false
+  /// Why no configuration can be read, where it is opened all the same: nothing is written there.
+  private(set) var configurationLoss: (any Error)?
+  package var lacksConfiguration: Bool { configurationLoss != nil }
 
   package var id: RepositoryID { keys.repository }
 
@@ -38,12 +41,13 @@ package struct Repository: Sendable {
   /// - Parameters:
   ///   - state: where this machine remembers which slot opened (`rememberSlot`): that one is tried first.
   ///   - lackingFile: open one without a repository file also where there are no versions.
+  ///   - lackingConfiguration: open one of which no configuration can be read, for reading alone.
   ///   - opening: opens a slot; of tests that count how often.
   /// - Throws: `RepositoryError` `.noRepository`, `.wrongKey`, `.ambiguousRepository`, `.damaged`, `.unsupported`;
   ///   `SealError` `.failed`, without memory; `StoreError`.
   package static func open(
     at store: any ObjectStore, with secret: SlotSecret, random: @escaping RandomSource = systemRandom,
-    state: String? = nil, lackingFile: Bool = false,
+    state: String? = nil, lackingFile: Bool = false, lackingConfiguration: Bool = false,
     opening: @escaping SlotOpening = { slot, secret, repository throws(SealError) in
       try KeySlot.open(slot, secret: secret, repository: repository)
     }
@@ -96,10 +100,13 @@ package struct Repository: Sendable {
         let (keyring, name) = try await newestKeyring(
           keyrings, master: door.master, repository: id, at: store, passing: &strange)
         let keys = SealingKeys(repository: id, keyring: keyring)
-        try await checkConfiguration(configurations, keys: keys, at: store)
+        let loss = try await lossOfConfiguration(configurations, keys: keys, at: store)
+        if let loss, !lackingConfiguration { throw loss }
         var repository = Repository(
-          store: bare, keys: keys, random: random, slot: slot, keyring: name, lacksFile: lacksFile)
+          store: loss == nil ? bare : ReadOnlyStore(bare), keys: keys, random: random, slot: slot, keyring: name,
+          lacksFile: lacksFile)
         repository.strangeKeyrings = strange
+        repository.configurationLoss = loss
         opened.append(repository)
       }
     }
@@ -225,9 +232,12 @@ package struct Repository: Sendable {
     throw unread
   }
 
-  private static func checkConfiguration(
+  /// Looks whether the repository asks for what this program does not know.
+  /// - Returns: why nothing tells.
+  /// - Throws: `.unsupported`, `.damaged` for what the configuration that counts says; `StoreError`.
+  private static func lossOfConfiguration(
     _ names: [NumberedName], keys: SealingKeys, at store: any ObjectStore
-  ) async throws {
+  ) async throws -> (any Error)? {
     var problem: SealError?
     var unread: StoreError?
     for name in NumberedName.newestFirst(names) {
@@ -235,7 +245,7 @@ package struct Repository: Sendable {
       do throws(SealError) {
         let object = try OpenedObject.open(bytes, kind: .configuration, name: name.digest, keys: keys)
         _ = try RepositoryConfiguration(decoding: object.directory.meta)
-        return
+        return nil
       } catch {
         guard OpenedObject.isAuthentic(bytes, despite: error) else {
           // Anybody can write that a format is newer: it counts where nothing else can be read.
@@ -249,10 +259,18 @@ package struct Repository: Sendable {
       }
     }
     if let problem { throw RepositoryError.unsupported(problem) }
-    if let unread { throw unread }
-    throw RepositoryError(
+    if let unread { return unread }
+    return RepositoryError(
       .damaged, "no configuration of repository \(keys.repository.hex) can be read",
-      hint: "Bring back the objects below config/ from a copy of the target.")
+      hint:
+        "Bring back the objects below config/ from a copy of the target. Until then versions are listed, checked and restored, and nothing is written there."
+    )
+  }
+
+  /// Of who is to tell whether all is well.
+  /// - Throws: where no configuration can be read.
+  package func demandConfiguration() throws {
+    if let configurationLoss { throw configurationLoss }
   }
 }
 

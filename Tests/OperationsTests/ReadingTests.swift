@@ -45,6 +45,27 @@ import Testing
     #expect(store.tally.lists - lists == 7)
   }
 
+  @Test func `versions are restored where the configuration is gone, and nothing is pushed there`() async throws {
+    let road = try await Road()
+    let source = DatabaseSource(name: "app", path: try road.database(rows: 200))
+    #expect(try await road.push(source).failures.isEmpty)
+    for name in road.store.content.keys where name.text.hasPrefix("config/") { road.store.content[name] = nil }
+    let before = road.store.content
+    let path = road.scratch.file("restored.db")
+    _ = try await Pull(road.world).run(.latest(database: "app"), from: road.target, to: .file(path))
+    #expect(try await dump(path) == dump(source.path))
+    let said = road.notices.said.withLock { $0 }
+    #expect(said.contains { $0.contains("no configuration of the repository can be read") }, "\(said)")
+    let refused = await #expect(throws: OperationError.self) {
+      try await StatusOfDatabases(road.world).run([source], at: road.target)
+    }
+    #expect(refused?.kind == .verificationFailed && refused?.hint?.contains("below config/") == true)
+    try await road.change(source.path)
+    let failures = try? await road.push(source).failures
+    #expect(failures?.isEmpty != true)
+    #expect(road.store.content == before)
+  }
+
   @Test func `the latest is found by its own manifest alone`() async throws {
     let (road, store, target) = try await chain(of: 12)
     let newest = try #require(try await ListVersions(road.world).run(at: target).versions.last)

@@ -113,6 +113,46 @@ import Testing
     #expect(error?.code == .unreadable)
   }
 
+  /// What it holds no reader needs, and what else is read is authentic by the keyring.
+  @Test(arguments: ["gone", "damaged", "unreadable"])
+  func `a repository without a configuration is read, and nothing is written there`(harm: String) async throws {
+    let home = try await Home()
+    let pushed = try await home.push(home.image(pages: 100, seed: 1))
+    let names = home.store.content.keys.filter { $0.text.hasPrefix(Layout.configurations) }
+    #expect(names.count == 2)
+    for name in names where harm != "unreadable" {
+      if harm == "gone" { home.store.content[name] = nil } else { home.store.content[name]?[20] ^= 1 }
+    }
+    let store = Self.store(home) { harm == "unreadable" && names.contains($0) }
+    let refused = await #expect(throws: (any Error).self) { try await Repository.open(at: store, with: Home.secret) }
+    if harm == "unreadable" {
+      #expect((refused as? StoreError)?.code == .unreadable)
+    } else {
+      #expect((refused as? RepositoryError)?.code == .damaged)
+    }
+
+    let opened = try await Repository.open(at: store, with: Home.secret, lackingConfiguration: true)
+    #expect(opened.lacksConfiguration)
+    #expect(throws: (any Error).self) { try opened.demandConfiguration() }
+    let state = try home.state
+    let report = try await RepositoryCheck(opened, state: state, tables: state.path, subset: .all).run()
+    #expect(!report.damaged.isEmpty && report.damaged.allSatisfy { $0.hasPrefix(Layout.configurations) })
+    #expect(report.harmed.isEmpty && report.chains.flatMap(\.whole).count == 1)
+    let name = pushed.manifest.name.objectName
+    let forbidden = await #expect(throws: StoreError.self) { try await opened.store.delete(name) }
+    #expect(forbidden?.code == .forbidden && home.store.content[name] != nil)
+
+    // One that asks for what nobody here knows is obeyed by who reads, too.
+    let meta: [UInt8] = [1] + RepositoryConfiguration(createdAt: 1).encode().dropFirst()
+    let sealed = try ObjectBuilder(kind: .configuration, keys: home.repository.keys, random: systemRandom)
+      .finish(meta: meta)
+    try await RepositoryFiles.putTwice(sealed.bytes, below: Layout.configurations, after: 2, at: home.store)
+    let later = await #expect(throws: RepositoryError.self) {
+      try await Repository.open(at: store, with: Home.secret, lackingConfiguration: true)
+    }
+    #expect(later?.code == .unsupported)
+  }
+
   /// Puts a keyring there twice.
   private static func plant(_ bytes: [UInt8], under numbers: [UInt64], at home: Home) -> [ObjectName] {
     numbers.map { number in

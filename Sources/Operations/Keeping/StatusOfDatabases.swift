@@ -83,6 +83,8 @@ package struct StatusOfDatabases: Sendable {
   ) async throws -> Outcome {
     do {
       let lookup = try await VersionLookup(at: target, world)
+      // No push goes there any more.
+      try lookup.repository.demandConfiguration()
       let host = HostName.known(world)
       let chains = databases?.map { database in
         lookup.repository.keys.keyring.chainID(host: host, database: database.name, fork: database.fork)

@@ -32,6 +32,11 @@ struct OpeningObjects {
   mutating func look() async throws {
     try await lookAtFile()
     for prefix in [Layout.slots, Layout.keyrings, Layout.configurations] { try await lookAtCopies(below: prefix) }
+    let isTold = findings.contains { $0.isDamage && $0.object.hasPrefix(Layout.configurations) }
+    if repository.lacksConfiguration, !isTold {
+      let hint = "Bring it back from a copy of the target."
+      note(CheckFinding(Layout.configurations, .missing, "the sealed configuration is missing", hint: hint))
+    }
   }
 
   private mutating func lookAtFile() async throws {
