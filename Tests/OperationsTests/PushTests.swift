@@ -56,8 +56,8 @@ import Testing
     var request = Push.Request(database: database, targets: [locked])
     request.verifyRemoteEvery = 0
     #expect(try await Push(road.world).run(request).pushed.first?.unchanged == true)
-    // That it is there, and that nobody said since that it is damaged.
-    #expect(counting.requests == 2)
+    // That it is there, and all its packs, and that nobody said since that it is damaged.
+    #expect(counting.requests == 3)
     road.store.content = [:]
     let failed = try await Push(road.world).run(request)
     #expect(failed.failures.count == 1)

@@ -1,3 +1,5 @@
+import Backends
+import FoundationEssentials
 import Glibc
 import Snapshots
 import Storage
@@ -45,6 +47,59 @@ import Testing
     try await road.change(database.path)
     let failed = await #expect(throws: OperationError.self) { try await push.run(request()) }
     #expect(failed?.kind == .sourceUnreadable && asked.withLock { $0 } == 2)
+  }
+
+  /// A server that tidies up takes packs as well: the manifests alone restore nothing.
+  @Test(arguments: [true, false]) func `an unchanged database whose packs are gone, or cut, is pushed anew`(
+    isCut: Bool
+  ) async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 200))
+    // A file touched less than two seconds ago proves nothing by its times.
+    try await Task.sleep(for: .milliseconds(2200))
+    let first = try await road.push(database).pushed[0].version
+    var request = Push.Request(database: database, targets: [road.target])
+    request.verifyRemoteEvery = 0
+    #expect(try await Push(road.world).run(request).pushed.map(\.unchanged) == [true])
+    let packs = road.store.content.keys.filter { $0.text.hasPrefix("packs/") }
+    #expect(!packs.isEmpty)
+    for pack in packs {
+      if isCut { road.store.content[pack]?.removeLast() } else { road.store.content[pack] = nil }
+    }
+    let anew = try #require(try await Push(road.world).run(request).pushed.first)
+    #expect(!anew.unchanged && anew.version.sequence == first.sequence + 1)
+    let path = road.scratch.file("out.db")
+    _ = try await Pull(road.world).run(.id(prefix: anew.version.id), from: road.target, to: .file(path))
+    #expect(try await dump(path) == dump(database.path))
+    #expect(try await Push(road.world).run(request).pushed.map(\.unchanged) == [true])
+  }
+
+  @Test func `packs that come and go beside those of an unchanged database ask for a key once`() async throws {
+    let road = try await Road()
+    let disk = road.scratch.file("disk")
+    let target = TargetAccess(
+      name: "disk", store: try FolderStore(path: disk, create: true), unlock: road.target.unlock)
+    _ = try await Initialize(road.world).run(at: target, ifMissing: false)
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 200))
+    try await Task.sleep(for: .milliseconds(2200))
+    let asked = Locked(0)
+    let counting = TargetAccess(
+      name: "disk", store: target.store,
+      unlock: {
+        asked.withLock { $0 += 1 }
+        return try await target.unlock()
+      })
+    _ = try await Push(road.world).run(Push.Request(database: database, targets: [target]))
+    func isUnchanged() async throws -> Bool? {
+      try await Push(road.world).run(Push.Request(database: database, targets: [counting])).pushed.first?.unchanged
+    }
+    #expect(try await isUnchanged() == true && asked.withLock { $0 } == 0)
+    let chain = try #require(road.files(in: "\(disk)/packs").first)
+    let stray = "\(disk)/packs/\(chain)/\(String(repeating: "ab", count: 32))"
+    try writeFile(stray, [1, 2, 3])
+    for _ in 0..<2 { #expect(try await isUnchanged() == true && asked.withLock { $0 } == 1) }
+    try FileManager.default.removeItem(atPath: stray)
+    for _ in 0..<2 { #expect(try await isUnchanged() == true && asked.withLock { $0 } == 2) }
   }
 
   /// A person may note what a push says, and ask for it one day.

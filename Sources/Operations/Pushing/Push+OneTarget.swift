@@ -64,7 +64,7 @@ extension Push {
     let isSettled = shortfalls.isEmpty && (captured.digest == nil || captured.isSettled)
     // One that cannot be checked here cannot be tomorrow either, unless SQLite is another then.
     if !request.dryRun, try await !copy.outcome().isDamaged, isSettled {
-      remember(version, result.manifest, .init(database), snapshot, captured.digest, repository, at: memory)
+      remember(version, result, .init(database), snapshot, captured.digest, repository, at: memory)
     }
     var pushed = Pushed(version: version, unchanged: result.unchanged, dryRun: request.dryRun)
     pushed.beside = Beside(captured, capture.events.all)

@@ -26,8 +26,9 @@ extension Push {
 
   /// The version that a target has of a database that did not change since: found by `stat` alone.
   ///
-  /// Once in a while two listings prove that the version is still there and still the newest, and that nobody said anything
-  /// of it since; what was said is read, because it may be that a drill on another machine could not restore it.
+  /// Once in a while three listings prove that the version is still there and still the newest, that the packs are there
+  /// that it needs, and that nobody said anything of it since; what was said is read, because it may be that a drill on
+  /// another machine could not restore it.
   func unchanged(
     _ request: Request, _ host: String, _ signature: SourceSignature, _ capture: CompanionCapture,
     at target: TargetAccess, _ turns: PushTurns, mayAsk: Bool
@@ -64,28 +65,49 @@ extension Push {
   ) async -> VersionSummary? {
     guard let chain = ChainID(hex: memory.chain),
       let listed = try? await target.store.list(prefix: Layout.versions(of: chain)),
-      memory.isOfNewest(in: ChainListing(chain: chain, objects: listed))
+      memory.isOfNewest(in: ChainListing(chain: chain, objects: listed)),
+      let packs = await packsListed(with: memory, of: chain, at: target)
     else { return nil }
+    var seen = memory
+    seen.packs = packs
     if !isFresh {
       guard let annotations = await harmlessAnnotations(of: memory, at: target) else { return nil }
-      var memory = memory
-      (memory.annotations, memory.seenAt) = (annotations, now)
-      memory.write(path)
+      (seen.annotations, seen.seenAt) = (annotations, now)
     }
+    if !isFresh || packs != memory.packs { seen.write(path) }
     return memory.version
+  }
+
+  /// What the listing of the chain's packs comes to; `nil` when one is missing or cut that the version needs, or when that
+  /// cannot be known. Which it needs is asked for, with a key, only where the listing is another one than before: a prune
+  /// takes what no version needs.
+  private func packsListed(with memory: SourceMemory, of chain: ChainID, at target: TargetAccess) async -> String? {
+    guard let objects = try? await target.store.list(prefix: Layout.packs(of: chain)) else { return nil }
+    let listing = PackListing(objects, of: chain)
+    let digest = listing.digest.hex
+    if digest == memory.packs { return digest }
+    guard let name = ObjectName(memory.object).flatMap(VersionName.init),
+      let repository = try? await target.open(world),
+      let state = try? StateFolder(world.stateFolder, repository: repository.id),
+      let manifest = try? await repository.readManifest(name, state: state),
+      let needed = try? await repository.packs(of: manifest.facts, state: state),
+      listing.holds(needed)
+    else { return nil }
+    return digest
   }
 
   /// Only a settled signature proves anything: a write within the clock's grain would not show.
   func remember(
-    _ version: VersionSummary, _ manifest: StoredManifest, _ source: SourceMemory.Source, _ snapshot: Snapshot,
+    _ version: VersionSummary, _ result: PushSession.Result, _ source: SourceMemory.Source, _ snapshot: Snapshot,
     _ companions: Digest?, _ repository: Repository, at path: String
   ) {
     guard snapshot.source.isSettled else { return }
+    let manifest = result.manifest
     let memory = SourceMemory(
       source: source, signature: snapshot.source, companions: companions?.hex, repository: repository.id.hex,
       chain: manifest.name.chain.hex,
       object: manifest.name.objectName.text, version: version, seenAt: world.now(),
-      release: version.notCheckable ? CheckOutcome.release : nil)
+      release: version.notCheckable ? CheckOutcome.release : nil, packs: result.listed?.digest.hex)
     memory.write(path)
   }
 

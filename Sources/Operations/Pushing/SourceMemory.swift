@@ -25,6 +25,9 @@ struct SourceMemory: Codable, Sendable {
   var annotations: String?
   /// The release of SQLite that could not check the version; `nil` where it was checked.
   var release: String?
+  /// What the listing of the chain's packs came to then: all that the version needs were in it. An earlier build noted
+  /// none.
+  var packs: String?
 
   struct Source: Codable, Hashable, Sendable {
     var path: String

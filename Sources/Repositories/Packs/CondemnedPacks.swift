@@ -111,14 +111,13 @@ extension Repository {
     return record
   }
 
-  /// The packs of a chain and their sizes, as the store lists them now.
+  /// The packs of a chain, as the store lists them now.
+  func packListing(of chain: ChainID) async throws -> PackListing {
+    PackListing(try await store.list(prefix: Layout.packs(of: chain)), of: chain)
+  }
+
+  /// The same, by name.
   package func packSizes(of chain: ChainID) async throws -> [Digest: Int] {
-    var sizes: [Digest: Int] = [:]
-    for info in try await store.list(prefix: Layout.packs(of: chain)) {
-      // One that was moved into a folder below is not where a restore looks for it.
-      guard let digest = Layout.packDigest(info.name), info.name == Layout.pack(digest, of: chain) else { continue }
-      sizes[digest] = info.size
-    }
-    return sizes
+    try await packListing(of: chain).sizes
   }
 }

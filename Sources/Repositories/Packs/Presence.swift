@@ -4,18 +4,18 @@ import Sealing
 /// (`Docs/Design.md`, "Write order"). The other way round, a prune could slip between.
 struct Presence: Sendable {
   let condemned: NameSet
-  private let sizes: [Digest: Int]
+  let packs: PackListing
 
   init(_ repository: Repository, chain: ChainID, state: StateFolder?) async throws {
     condemned = try await repository.condemnedNames(of: chain, state: state)
-    sizes = try await repository.packSizes(of: chain)
+    packs = try await repository.packListing(of: chain)
   }
 
   /// The length of a pack that is there.
-  func size(of name: Digest) -> Int? { sizes[name] }
+  func size(of name: Digest) -> Int? { packs.sizes[name] }
 
   func holds(_ entry: PackEntry) -> Bool {
-    !condemned.contains(entry.name) && sizes[entry.name] == Int(entry.length)
+    !condemned.contains(entry.name) && packs.sizes[entry.name] == Int(entry.length)
   }
 
   func holds(_ entries: [PackEntry]) -> Bool { entries.allSatisfy { holds($0) } }
@@ -24,5 +24,5 @@ struct Presence: Sendable {
   func condemns(_ name: Digest) -> Bool { condemned.contains(name) }
 
   /// Whether the packs are there, condemned or not.
-  func lists(_ entries: [PackEntry]) -> Bool { entries.allSatisfy { sizes[$0.name] == Int($0.length) } }
+  func lists(_ entries: [PackEntry]) -> Bool { packs.holds(entries) }
 }

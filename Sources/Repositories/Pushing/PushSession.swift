@@ -71,6 +71,8 @@ package struct PushSession: ~Copyable {
     package var meetsAnchor = false
     /// `nil` when nothing was written.
     package var needs: VersionNeeds?
+    /// The packs of the chain, as they were listed when the version proved to be safe; `nil` where it was not stored.
+    package var listed: PackListing?
   }
 
   /// The newest version there is, before this push.
@@ -205,7 +207,11 @@ package struct PushSession: ~Copyable {
         of: attempt?.packs ?? [], attempt?.manifest.name.digest,
         own: carried.union(stored.withLock { $0 }.map(\.name)))
       guard let attempt else {
-        if try await newestIsSafe(present) { return try acknowledgeUnchanged(footing.level, dryRun: dryRun) }
+        if try await newestIsSafe(present) {
+          var result = try acknowledgeUnchanged(footing.level, dryRun: dryRun)
+          result.listed = present.packs
+          return result
+        }
         newestIsWhole = false
         partials = writer.partials.again()
         try await prepareNextAttempt(stored.withLock { $0 }, present, nextPackNumber: writer.packs.nextNumber)
@@ -213,7 +219,9 @@ package struct PushSession: ~Copyable {
       }
       if present.holds(attempt.packs), !present.condemns(attempt.manifest.name.digest) {
         try await policy.confirm()
-        return try acknowledge(attempt, carried.union(stored.withLock { $0 + journal.entries }.map(\.name)))
+        var result = try acknowledge(attempt, carried.union(stored.withLock { $0 + journal.entries }.map(\.name)))
+        result.listed = present.packs
+        return result
       }
       try await prepareNextAttempt(stored.withLock { $0 }, present, nextPackNumber: attempt.nextPackNumber)
       state.dropLong(attempt.manifest.name)
