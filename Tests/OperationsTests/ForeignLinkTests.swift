@@ -145,6 +145,25 @@ import Testing
     #expect(repaired.failures.map(\.code) == (hasBases ? [] : ["plantedLink"]))
   }
 
+  @Test func `a repair takes no companion from behind a link of another user`() async throws {
+    let road = try await Road()
+    let path = try road.database(rows: 20)
+    var random = SeededRandom(7)
+    try writeFile(road.scratch.file("big"), random.bytes(1 << 20))
+    let linked = road.scratch.file("linked.db")
+    try link(linked, to: path, by: 0)
+    var database = DatabaseSource(name: "app", path: linked)
+    database.companions = [Companion("big")]
+    let version = try #require(try await road.push(database).pushed.first).version
+    let packs = road.store.content.filter { $0.key.text.hasPrefix("packs/") }
+    // In the middle of the companion.
+    let pack = try #require(packs.max { $0.value.count < $1.value.count })
+    road.store.content[pack.key]?[pack.value.count / 2] ^= 1
+    try #require(lchown(linked, Self.stranger, Self.stranger) == 0)
+    let repaired = try await RepairRepository(road.world).run(.init(databases: [database]), at: road.target)
+    #expect(repaired.saved.isEmpty && repaired.lost.map(\.id) == [version.id])
+  }
+
   /// On the same disk it only gets another name.
   @Test func `a copy is kept by a link of another user where it leads to what is that user's`() throws {
     let scratch = try Scratch()

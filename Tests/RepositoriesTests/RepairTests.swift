@@ -149,6 +149,23 @@ import Testing
     #expect(try await chain.home.read(chain.now(chain.versions[0])) == chain.images[0])
   }
 
+  /// Nothing of it is on this machine.
+  @Test func `what was stored anew for a later version saves an older one`() async throws {
+    let chain = try await Chain()
+    let (home, pack) = (chain.home, try await chain.shared)
+    home.store.content[try await lostName(chain)]?[200] ^= 1
+    var damaged = DamagedPacks(of: home.chain, in: try home.state)
+    try damaged.add([pack], of: home.chain, in: try home.state)
+    let newest = try await home.push(chain.images[2]).manifest
+    #expect(try await !chain.rewrite(chain.versions[0], from: nil))
+    let packs = WholePacks(
+      of: newest.facts, without: [pack], home.repository, state: try home.state, tables: chain.scratch.path)
+    let rewrite = VersionRewrite(
+      home.repository, chain: home.chain, state: try home.state, tables: chain.scratch.path)
+    #expect(try await rewrite.run(chain.versions[0], from: nil, packs: packs, dryRun: false))
+    #expect(try await home.read(chain.now(chain.versions[0])) == chain.images[0])
+  }
+
   @Test func `deltas are decoded on pages that only this machine has`() async throws {
     let home = try await Home()
     let scratch = try Scratch()

@@ -166,6 +166,11 @@ actor CompanionCapture {
     hooks.listed()
   }
 
+  /// The files of the first listing, each opened by its name when it is asked for, with no link followed.
+  func filesByName() -> [CompanionSource] {
+    before.entries.filter { $0.kind == .file }.map { source($0, nil, nil) }
+  }
+
   /// What is to be sealed with a snapshot that is finished.
   /// - Throws: `.failed` for more than a version can hold; `CancellationError`.
   func members(with snapshot: Snapshot) async throws -> Captured {

@@ -15,6 +15,9 @@ struct ChainRepair {
   private let source: DatabaseSource?
   /// The annotations that were there before the check began.
   private let said: [ObjectInfo]
+  /// Where else than in images lost content is looked for: in the companions as they are here, and in later packs.
+  private var blocks: LocalBlocks?
+  private var packs: WholePacks?
   /// What the manifest that was seen last says of the version before its own: the target need not know it any more.
   private var predecessor: (sequence: UInt64, id: Digest)?
 
@@ -46,6 +49,10 @@ struct ChainRepair {
       }
       let images = try await LocalImages(of: source, dryRun: request.dryRun, world)
       defer { images.remove() }
+      blocks = try await LocalCompanions.blocks(of: source, at: target, keys: repository.keys, world)
+      if let newest = chain.whole.last(where: { $0.facts != nil })?.facts {
+        packs = WholePacks(of: newest, without: chain.damagedPacks, repository, state: state, tables: world.tables)
+      }
       var isNewestLost = false
       for version in chain.harmed.reversed() {
         let isLost = try await repair(version, images, annotations, &outcome)
@@ -158,7 +165,7 @@ struct ChainRepair {
     predecessor = found?.core?.predecessor
     guard let manifest = found, let file = manifest.core?.members.first?.file else { return false }
     let local = try images.pages(of: Int(file.unitSize), keys: repository.keys, tables: world.tables)
-    return try await rewrite.run(manifest, from: local, dryRun: request.dryRun)
+    return try await rewrite.run(manifest, from: local, blocks: blocks, packs: packs, dryRun: request.dryRun)
   }
 
   private func manifest(of version: CheckedVersion, _ rewrite: VersionRewrite) async throws -> StoredManifest? {

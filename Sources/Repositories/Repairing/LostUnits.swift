@@ -38,8 +38,8 @@ final class LostUnits {
 
   /// Puts in place what is found by its fingerprint.
   /// - Returns: the units of which nothing is known; `nil` when one that is known is nowhere.
-  /// - Throws: `CancellationError`, and what the member does.
-  func fill(_ member: ScratchMember, from local: LocalPages) throws -> [Int]? {
+  /// - Throws: `CancellationError`, `StoreError`, and what the member does.
+  func fill(_ member: ScratchMember, from sources: SalvageSources) async throws -> [Int]? {
     var unknown: [Int] = []
     for unit in 0..<units.count {
       if unit % 256 == 0 { try Task.checkCancellation() }
@@ -49,8 +49,9 @@ final class LostUnits {
         unknown.append(unit)
         continue
       }
-      guard let page = local.page(Fingerprint(high: lost.high, low: lost.low)) else { return nil }
-      try member.write(page[...], at: unit * Int(file.unitSize))
+      let print = Fingerprint(high: lost.high, low: lost.low)
+      guard let found = try await sources.unit(print, file.unitType) else { return nil }
+      try member.write(found[...], at: unit * Int(file.unitSize))
     }
     return unknown
   }

@@ -2,7 +2,8 @@ import Sealing
 import Storage
 
 /// Puts the content of a version together again from whatever is left of it: frames that can still be decoded, pages of
-/// images on this machine. Nothing of it is believed before the image digest says that it is the version's.
+/// images and blocks of files on this machine, packs of a later version. Nothing of it is believed before the image digest
+/// says that it is the version's.
 struct Salvage: Sendable {
   private let manifest: StoredManifest
   private let repository: Repository
@@ -18,31 +19,31 @@ struct Salvage: Sendable {
 
   /// - Returns: every member that has content, in order; `nil` when one cannot be had.
   /// - Throws: `StoreError`, `.stateFolder`, `CancellationError`.
-  func members(from local: LocalPages?) async throws -> [ScratchMember]? {
+  func members(from sources: SalvageSources?) async throws -> [ScratchMember]? {
     guard let core = manifest.core else { return nil }
-    let files = core.members.compactMap(\.file)
+    let files = core.members.compactMap { member in member.file.map { (path: member.path, content: $0) } }
     guard files.count == manifest.body.maps.count else { return nil }
     let scratch = try ScratchFile(in: folder)
-    var frames = try await frames(from: local)
+    var frames = try await frames(from: sources)
     var members: [ScratchMember] = []
     var start = 0
     for (file, root) in zip(files, manifest.body.maps) {
-      let member = try ScratchMember(length: Int(file.length), at: start, of: scratch)
-      guard try await fill(member, file, root, &frames, from: local) else { return nil }
+      let member = try ScratchMember(length: Int(file.content.length), at: start, of: scratch)
+      guard try await fill(member, file.content, root, of: file.path, &frames, from: sources) else { return nil }
       members.append(member)
-      start += Int(file.length)
+      start += Int(file.content.length)
     }
     return members
   }
 
   /// The frames of the version; `nil` without its table of packs.
-  private func frames(from local: LocalPages?) async throws -> TolerantFrames? {
+  private func frames(from sources: SalvageSources?) async throws -> TolerantFrames? {
     do {
       let table = try await PackTable(of: manifest, repository: repository, state: state)
       let packs = OpenPacks(
         table, repository: repository, chain: manifest.name.chain, state: state, keepsFingerprints: true)
       return try TolerantFrames(
-        VersionFrames(manifest: manifest, packs: packs), from: local, state: state, in: folder)
+        VersionFrames(manifest: manifest, packs: packs), from: sources, state: state, in: folder)
     } catch let error where error.isDamage {
       return nil
     }
@@ -50,8 +51,8 @@ struct Salvage: Sendable {
 
   /// - Returns: false when the member cannot be had.
   private func fill(
-    _ member: ScratchMember, _ file: Core.FileContent, _ root: ManifestBody.MapRoot, _ frames: inout TolerantFrames?,
-    from local: LocalPages?
+    _ member: ScratchMember, _ file: Core.FileContent, _ root: ManifestBody.MapRoot, of path: String,
+    _ frames: inout TolerantFrames?, from sources: SalvageSources?
   ) async throws -> Bool {
     let lost = try LostUnits(of: file, in: folder)
     do {
@@ -62,14 +63,16 @@ struct Salvage: Sendable {
       lost.loseAll()
     }
     if try await isWhole(member, file, besides: lost) { return true }
-    guard let local, file.unitType == .page, let unknown = try lost.fill(member, from: local) else { return false }
+    guard let sources, let unknown = try await lost.fill(member, from: sources) else { return false }
     if unknown.isEmpty { return try await isWhole(member, file) }
-    // Where not even fingerprints are left, what stands at the same place of a local image is tried.
-    for image in local.images {
+    // Where not even fingerprints are left, what stands at the same place of a local image, or of the file, is tried.
+    for standIn in sources.standIns(for: path, file.unitType) {
       for (index, unit) in unknown.enumerated() {
         if index % 256 == 0 { try Task.checkCancellation() }
-        guard let page = local.page(unit, ofImage: image) else { continue }
-        try member.write(page[...], at: unit * Int(file.unitSize))
+        guard let found = standIn(unit) else { continue }
+        // A file may have grown since: no member is written to beyond its end.
+        let start = unit * Int(file.unitSize)
+        try member.write(found.prefix(member.length - start), at: start)
       }
       if try await isWhole(member, file) { return true }
     }

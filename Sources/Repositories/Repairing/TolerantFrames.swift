@@ -8,7 +8,7 @@ struct TolerantFrames {
   private static let framesAlone = 3
 
   let frames: VersionFrames
-  private let local: LocalPages?
+  private let sources: SalvageSources?
   private let state: StateFolder
   private let decoder: FrameDecoder
   /// Decoded frames that others rest on, and where they lie.
@@ -27,14 +27,14 @@ struct TolerantFrames {
   /// Packs whose directory it does not give: nothing says what lies where in them.
   private var closed: Set<UInt32> = []
 
-  /// - Parameter local: images on this machine: a frame all of whose pages are in them is as good as there, and what
-  ///   rests on it can be decoded.
+  /// - Parameter sources: a frame all of whose units are found there is as good as at hand, and what rests on it can be
+  ///   decoded.
   /// - Throws: `.stateFolder`.
   init(
-    _ frames: VersionFrames, from local: LocalPages?, state: StateFolder, in folder: String
+    _ frames: VersionFrames, from sources: SalvageSources?, state: StateFolder, in folder: String
   ) throws(RepositoryError) {
     self.frames = frames
-    self.local = local
+    self.sources = sources
     self.state = state
     decoder = FrameDecoder(keys: frames.packs.repository.keys)
     bases = try ScratchFile(in: folder)
@@ -70,20 +70,20 @@ struct TolerantFrames {
       return DecodedFrame(record: frame.record, plain: plain)
     }
     if let decoded = try await decode(frame, above: above) { return decoded }
-    if let pages = try await localPages(of: frame) { return DecodedFrame(record: frame.record, plain: pages) }
+    if let units = try await unitsElsewhere(of: frame) { return DecodedFrame(record: frame.record, plain: units) }
     lost.insert(place)
     return nil
   }
 
-  /// All pages of a lost frame, joined, where images on this machine have them.
-  private mutating func localPages(of frame: VersionFrames.Frame) async throws -> [UInt8]? {
-    guard let local, frame.record.type == .page, let prints = try await fingerprints(of: frame.place) else {
+  /// All units of a lost frame, joined, where each of them is found elsewhere.
+  private mutating func unitsElsewhere(of frame: VersionFrames.Frame) async throws -> [UInt8]? {
+    guard let sources, frame.record.type != .node, let prints = try await fingerprints(of: frame.place) else {
       return nil
     }
     var joined: [UInt8] = []
     for print in prints {
-      guard let page = local.page(print) else { return nil }
-      joined += page
+      guard let unit = try await sources.unit(print, frame.record.type) else { return nil }
+      joined += unit
     }
     return joined.count == frame.record.plaintextLength ? joined : nil
   }

@@ -24,12 +24,18 @@ package struct VersionRewrite: Sendable {
   /// - Parameters:
   ///   - manifest: of the version, from wherever it can still be had.
   ///   - local: images on this machine that may hold what is lost.
+  ///   - blocks: files on this machine, of its companions.
+  ///   - packs: of a later version, that may hold it, too.
   ///   - dryRun: only find out whether it can be done.
   /// - Returns: false when the content of the version cannot be had.
   /// - Throws: `.locked`, `.conflict`, `.stateFolder`; `StoreError`.
-  package func run(_ manifest: StoredManifest, from local: LocalPages?, dryRun: Bool) async throws -> Bool {
+  package func run(
+    _ manifest: StoredManifest, from local: LocalPages?, blocks: LocalBlocks? = nil, packs: WholePacks? = nil,
+    dryRun: Bool
+  ) async throws -> Bool {
     let salvage = Salvage(manifest, repository, state: state, tables: folder)
-    guard let core = manifest.core, let members = try await salvage.members(from: local) else { return false }
+    let sources = SalvageSources(pages: local, blocks: blocks, packs: packs)
+    guard let core = manifest.core, let members = try await salvage.members(from: sources) else { return false }
     if !dryRun { try await write(manifest, core, members) }
     return true
   }

@@ -1,0 +1,95 @@
+import FoundationEssentials
+import Glibc
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+
+/// What the target lost of a companion is mostly still beside the database.
+@Suite struct CompanionRepairTests {
+  /// A version of a small database and two files, most of it one of them.
+  private struct Pushed {
+    let road: Road
+    let database: DatabaseSource
+    let version: VersionSummary
+    let content: [UInt8]
+    var file: String { road.scratch.file("att/big") }
+
+    init() async throws {
+      let road = try await Road()
+      var random = SeededRandom(7)
+      let content = random.bytes(16 * 65_536 + 100)
+      try FileManager.default.createDirectory(atPath: road.scratch.file("att"), withIntermediateDirectories: true)
+      try writeFile(road.scratch.file("att/a"), Array("one".utf8))
+      try writeFile(road.scratch.file("att/big"), content)
+      var database = DatabaseSource(name: "app", path: try road.database(rows: 20))
+      database.companions = [Companion("att")]
+      version = try #require(try await road.push(database).pushed.first).version
+      (self.road, self.database, self.content) = (road, database, content)
+    }
+
+    var packs: [ObjectName] { road.store.content.keys.filter { $0.text.hasPrefix("packs/") } }
+
+    /// In the middle of the file.
+    func flip() throws {
+      let stored = road.store.content.filter { $0.key.text.hasPrefix("packs/") }
+      let largest = try #require(stored.max { $0.value.count < $1.value.count })
+      road.store.content[largest.key]?[largest.value.count / 2] ^= 1
+    }
+
+    func repair(_ world: World? = nil) async throws -> RepairRepository.Outcome {
+      try await RepairRepository(world ?? road.world).run(.init(databases: [database]), at: road.target)
+    }
+
+    func pulled() async throws -> [UInt8] {
+      let out = road.scratch.file("out.db")
+      _ = try await Pull(road.world).run(.id(prefix: version.id), from: road.target, to: .file(out))
+      return try fileBytes("\(out).companions/att/big")
+    }
+  }
+
+  /// In another part it has changed since.
+  @Test func `a damaged block of a companion is had from the file beside the database`() async throws {
+    let pushed = try await Pushed()
+    try pushed.flip()
+    var changed = pushed.content
+    changed[0] ^= 1
+    changed += [1, 2, 3]
+    try writeFile(pushed.file, changed)
+    let repaired = try await pushed.repair()
+    #expect(repaired.isWhole && repaired.saved.map(\.id) == [pushed.version.id] && repaired.lost.isEmpty)
+    #expect(try await pushed.pulled() == pushed.content)
+    let check = CheckRepository(pushed.road.world)
+    #expect(try await check.run(at: pushed.road.target, databases: [], .all).harmed.isEmpty)
+    #expect(try fileBytes(pushed.file) == changed)
+  }
+
+  @Test func `a block that is nowhere any more is lost`() async throws {
+    let pushed = try await Pushed()
+    try pushed.flip()
+    var random = SeededRandom(8)
+    try writeFile(pushed.file, random.bytes(pushed.content.count))
+    let repaired = try await pushed.repair()
+    #expect(repaired.saved.isEmpty && repaired.lost.map(\.id) == [pushed.version.id])
+  }
+
+  /// Nothing says any more what lay where: the file of that name is tried. It may have grown since.
+  @Test func `a companion is had from its file where all packs are gone`() async throws {
+    let pushed = try await Pushed()
+    let scratch = try Scratch()
+    for pack in pushed.packs { pushed.road.store.content[pack] = nil }
+    try writeFile(pushed.file, pushed.content + [1, 2, 3])
+    let repaired = try await pushed.repair(pushed.road.withoutState(scratch))
+    #expect(repaired.isWhole && repaired.saved.map(\.id) == [pushed.version.id] && repaired.lost.isEmpty)
+    #expect(try await pushed.pulled() == pushed.content)
+  }
+
+  @Test func `no link is followed to a block`() async throws {
+    let pushed = try await Pushed()
+    try pushed.flip()
+    try FileManager.default.moveItem(atPath: pushed.file, toPath: pushed.road.scratch.file("elsewhere"))
+    try #require(symlink(pushed.road.scratch.file("elsewhere"), pushed.file) == 0)
+    #expect(try await pushed.repair().lost.map(\.id) == [pushed.version.id])
+  }
+}
