@@ -1,3 +1,4 @@
+import FoundationEssentials
 import TestKit
 import Testing
 
@@ -208,5 +209,18 @@ import Testing
     try await home.must("drill")
     let well = try await home.must("status")
     #expect(well.contains(": passed") && !well.contains("failed"), "\(well)")
+  }
+
+  @Test func `from the outside: 1 where what was seen cannot be read, and -q does not hide it`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    try await home.must("-q", "status")
+    let files = try FileManager.default.subpathsOfDirectory(atPath: home.program.file("state"))
+    let mark = "\(home.program.file("state"))/\(try #require(files.first { $0.hasSuffix("/mark.json") }))"
+    try writeFile(mark, Array("{".utf8))
+    let ending = try await home("-q", "status")
+    #expect(ending.status == 1 && ending.error.contains("rm '\(mark)'"), "\(ending.error)")
+    try await home.must("list")
   }
 }

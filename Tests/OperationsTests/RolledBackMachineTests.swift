@@ -288,6 +288,30 @@ import Testing
       try await ForgetVersions(road.world).plan(request, at: road.target).refusals.map(\.code) == ["stateFolder"])
   }
 
+  /// A timer asks for the status, and hears no notices.
+  @Test(arguments: [("mark.json", true), ("mark.json", false), ("words", false)])
+  func `a memory that cannot be read is a problem of the status, and told once`(
+    _ name: String, isFolder: Bool
+  ) async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 50))
+    _ = try await road.push(database)
+    let status = StatusOfDatabases(road.world)
+    #expect(try await status.run([database], at: road.target).problems.isEmpty)
+    let path = String(try markFile(road).dropLast("mark.json".count)) + name
+    try? removeFile(path)
+    if isFolder {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    } else {
+      try writeFile(path, [1])
+    }
+    road.notices.said.withLock { $0 = [] }
+    let found = try await status.run([database], at: road.target)
+    #expect(found.problems.map(\.code) == ["stateFolder"] && found.databases.map(\.versions) == [1])
+    #expect(found.problems.allSatisfy { $0.kind == .failed })
+    #expect(road.notices.said.withLock { $0 } == [])
+  }
+
   private func markFile(_ road: Road) throws -> String {
     let state = road.world.stateFolder
     let files = try FileManager.default.subpathsOfDirectory(atPath: state)

@@ -18,6 +18,13 @@ struct LostMemory: Sendable {
     if let flaw = HighWaterMark.flaw(of: chain, in: state) { tell(flaw.message, flaw.hint) }
   }
 
+  /// For who raises an alarm, which a notice is none of: once it is returned, it is no notice any more.
+  func flaw(of chain: ChainID, in state: StateFolder) -> RepositoryError? {
+    guard let flaw = state.lostMemory(of: chain) else { return nil }
+    hasTold.withLock { $0 = true }
+    return flaw
+  }
+
   /// What this machine said or read that has versions count again is shown; or nobody knows what that was.
   func demandTakenBack(of chain: ChainID, _ records: RecordListings, in state: StateFolder) async throws {
     do {

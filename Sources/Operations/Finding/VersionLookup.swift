@@ -263,6 +263,10 @@ struct VersionLookup: Sendable {
     return try await repository.everyAnnotation(of: history.chain, listed: notes, state: kept)
   }
 
+  /// What this machine remembers of a chain and cannot read, for who raises an alarm. To be asked before `freshness`, which
+  /// tells it as a notice else.
+  func lostMemory(of history: ChainHistory) -> RepositoryError? { lost.flaw(of: history.chain, in: state) }
+
   /// This machine has seen the newest version of a chain that counts.
   func noteSeen(_ history: ChainHistory) { marks.note(history) }
 

@@ -184,6 +184,8 @@ package struct StatusOfDatabases: Sendable {
 
   private func problems(of history: ChainHistory, _ lookup: VersionLookup) async -> [any Error] {
     var problems: [any Error] = history.problems
+    // Who reads goes on with a notice, which `-q` leaves out: only what looks after all the others can raise the alarm.
+    if let lost = lookup.lostMemory(of: history) { problems.append(lost) }
     do { _ = try HarmedVersions(of: history.chain, in: lookup.state) } catch { problems.append(error) }
     do {
       try await lookup.freshness(of: history)
