@@ -254,7 +254,9 @@ import Testing
     }
     #expect(pin?.code == "stateFolder" && pin?.hint?.contains(wayOut) == true)
     try await road.change(database.path)
-    #expect(try await road.push(database).failures.map(\.error.code) == ["stateFolder"])
+    let failures = try await road.push(database).failures
+    #expect(failures.map(\.error.code) == ["stateFolder"])
+    #expect(failures.first?.error.hint?.contains(wayOut) == true, "\(failures.first?.error.hint ?? "")")
     if isFolder { try await readOtherwise(road, wayOut) }
 
     try FileManager.default.moveItem(atPath: obstacle, toPath: "\(obstacle).bad")
@@ -281,11 +283,16 @@ import Testing
     let out = road.scratch.file("out.db")
     _ = try await Pull(road.world).run(.latest(database: "app"), from: road.target, to: .file(out))
     #expect(road.notices.said.withLock { $0.count { $0.contains("was taken back looks forgotten") } } == 1)
+    let wayOut = "mv '\(words)' '\(words).bad'"
     let pruned = try await PruneRepository(road.world).run(PruneRepository.Request(), at: road.target)
     #expect(pruned.chains.isEmpty && pruned.problems.map(\.code) == ["stateFolder"])
+    #expect(pruned.problems.first?.hint?.contains(wayOut) == true, "\(pruned.problems.first?.hint ?? "")")
     let request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
-    #expect(
-      try await ForgetVersions(road.world).plan(request, at: road.target).refusals.map(\.code) == ["stateFolder"])
+    let refusals = try await ForgetVersions(road.world).plan(request, at: road.target).refusals
+    #expect(refusals.map(\.code) == ["stateFolder"] && refusals.first?.hint?.contains(wayOut) == true)
+    // What the hint says has them go on.
+    try FileManager.default.moveItem(atPath: words, toPath: "\(words).bad")
+    #expect(try await ForgetVersions(road.world).plan(request, at: road.target).refusals.isEmpty)
   }
 
   /// A timer asks for the status, and hears no notices.
@@ -308,7 +315,7 @@ import Testing
     road.notices.said.withLock { $0 = [] }
     let found = try await status.run([database], at: road.target)
     #expect(found.problems.map(\.code) == ["stateFolder"] && found.databases.map(\.versions) == [1])
-    #expect(found.problems.allSatisfy { $0.kind == .failed })
+    #expect(found.problems.allSatisfy { $0.kind == .failed && $0.hint?.contains(" '\(path)'") == true })
     #expect(road.notices.said.withLock { $0 } == [])
   }
 

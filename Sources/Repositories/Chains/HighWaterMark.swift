@@ -97,13 +97,8 @@ package struct HighWaterMark: Sendable, Equatable {
   private static func bytes(_ chain: ChainID, in state: StateFolder) throws(RepositoryError) -> [UInt8]? {
     let path = Self.path(chain.hex, in: state)
     do throws(RepositoryError) { return try StateFiles.read(path, demandsFolder: true) } catch {
-      let folder = PathSteps.folder(of: path)
-      let obstacle = StateFiles.isOther(thanFolder: folder) ? folder : path
       throw RepositoryError(
-        .stateFolder, "\(unproved(chain)) (\(error.message))",
-        hint:
-          "Make that readable; or, once `sealift list` shows what it should, go on without: mv '\(obstacle)' '\(obstacle).bad'",
-        cause: error)
+        .stateFolder, "\(unproved(chain)) (\(error.message))", hint: StateFiles.wayOut(of: path), cause: error)
     }
   }
 

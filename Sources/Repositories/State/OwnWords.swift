@@ -46,15 +46,27 @@ struct OwnWords {
   init(of chain: ChainID, in state: StateFolder) throws(RepositoryError) {
     self.chain = chain
     folder = Self.folder(of: chain, state)
-    let lines = try StateFiles.read("\(folder)/\(Self.seenFile)") ?? []
+    let (lines, names) = try Self.content(of: folder)
     seen = String(decoding: lines, as: UTF8.self).split(separator: "\n").compactMap { Word(line: $0) }
-    for name in try StateFiles.everyName(in: folder).sorted() {
+    for name in names.sorted() {
       let parts = name.split(separator: "-")
       if parts.count == 3, parts[0] == "version", let digest = Layout.digest(parts[2]) {
         manifests[digest] = Layout.digest(parts[1])
       } else if let word = Word(line: Substring(name)) {
         own.append(word)
       }
+    }
+  }
+
+  /// - Returns: the file of what was read, and what every file is called.
+  private static func content(of folder: String) throws(RepositoryError) -> (seen: [UInt8], names: [String]) {
+    var path = "\(folder)/\(seenFile)"
+    do throws(RepositoryError) {
+      let seen = try StateFiles.read(path) ?? []
+      path = folder
+      return (seen, try StateFiles.everyName(in: folder))
+    } catch {
+      throw RepositoryError(.stateFolder, error.message, hint: StateFiles.wayOut(of: path), cause: error)
     }
   }
 

@@ -148,6 +148,15 @@ package enum StateFiles {
     return lstat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFDIR
   }
 
+  /// How to go on without what of the memory of a chain cannot be read: the line that puts it away, or the file that stands
+  /// in the place of its folder.
+  static func wayOut(of path: String) -> String {
+    let folder = PathSteps.folder(of: path)
+    let obstacle = isOther(thanFolder: folder) ? folder : path
+    return
+      "Make that readable; or, once `sealift list` shows what it should, go on without: mv '\(obstacle)' '\(obstacle).bad'"
+  }
+
   /// Removes what `write` left behind in a folder when its process was killed an hour ago or longer.
   package static func removeAbandoned(in folder: String) {
     var status = stat()

@@ -106,7 +106,12 @@ package final class ChainLock: Sendable {
     let path = try state.folder(of: chain) + "/lock"
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else {
-      throw RepositoryError(.stateFolder, "cannot open \(path): \(String(cString: strerror(errno)))")
+      let number = errno
+      // A push has its lock before it looks for its mark: nobody else would say what stands in the way of both.
+      let isInTheWay = number == ENOTDIR && StateFiles.isOther(thanFolder: PathSteps.folder(of: path))
+      throw RepositoryError(
+        .stateFolder, "cannot open \(path): \(String(cString: strerror(number)))",
+        hint: isInTheWay ? StateFiles.wayOut(of: path) : nil)
     }
     let problem = Self.lock(descriptor)
     guard problem == 0 else {
