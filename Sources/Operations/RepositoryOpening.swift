@@ -29,21 +29,15 @@ extension TargetAccess {
         "\(name): what this machine remembered of the newest keyring cannot be read: that no older one is in its place is not proved; it is made anew"
       )
     }
-    var lostPlace = false
     let unread = [
       try unreadable(isReading) { () throws(RepositoryError) in
-        lostPlace = try repository.checkPlace(in: world.stateFolder)
+        try checkPlace(of: repository, world, isReading: isReading)
       },
       try unreadable(isReading) { () throws(RepositoryError) in try repository.checkKeyring(in: state) },
     ]
     if let problem = unread.compactMap({ $0 }).first {
       world.reporter.notice(
         "\(name): what this machine has seen there cannot be told: \(problem.message); it would not notice if another repository, or an older state, were in its place"
-      )
-    }
-    if lostPlace {
-      world.reporter.notice(
-        "\(name): what this machine remembered of the repositories there is spoilt: that no other one is in its place is not proved; it is made anew"
       )
     }
     repository.rememberSlot(in: state)
@@ -89,6 +83,21 @@ extension TargetAccess {
     _ = try await Repository.open(at: store, with: secret, random: world.random) {
       slot, secret, repository throws(SealError) in try slots.open(slot, secret, repository)
     }
+  }
+
+  /// Refuses another repository than this machine has used there, and says where nobody knows which one that was.
+  /// - Parameter isReading: nothing will be written there.
+  func checkPlace(
+    of repository: Repository, _ world: World, isReading: Bool = false
+  ) throws(RepositoryError) {
+    guard let spoilt = try repository.checkPlace(in: world.stateFolder, isReading: isReading) else { return }
+    let outcome =
+      spoilt.isMadeAnew
+      ? "it was made anew, and what stood there is in '\(spoilt.path).bad'"
+      : "it stays as it is until a command that writes to the target can make it anew; or, once it is known that the right one is there: mv '\(spoilt.path)' '\(spoilt.path).bad'"
+    world.reporter.notice(
+      "\(name): what this machine remembered of the repositories there is spoilt: that no other one is in its place is not proved; \(outcome)"
+    )
   }
 
   /// Carries out a check against what this machine has seen.

@@ -338,11 +338,36 @@ import Testing
     #expect(try fileBytes(memory).count == good.count)
   }
 
-  @Test func `a spoilt memory of the repositories at a place is told, and made anew`() async throws {
+  @Test func `a spoilt memory of the repositories at a place is told, and made anew by who writes`() async throws {
     let road = try await Road()
-    _ = try await road.push(DatabaseSource(name: "app", path: try road.database(rows: 50)))
-    try writeFile(try KnownRepositories(at: road.store, in: road.world.stateFolder).path, Array("junk".utf8))
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 50))
+    _ = try await road.push(database)
+    let path = try KnownRepositories(at: road.store, in: road.world.stateFolder).path
+    let junk = Array("junk".utf8)
+    try writeFile(path, junk)
+    func told() -> [String] {
+      road.notices.said.withLock { $0.filter { $0.contains("remembered of the repositories there") } }
+    }
     for _ in 0..<2 { _ = try await ListVersions(road.world).run(at: road.target) }
+    #expect(told().count == 2 && told().allSatisfy { $0.hasSuffix(": mv '\(path)' '\(path).bad'") }, "\(told())")
+    #expect(try fileBytes(path) == junk)
+    try await road.change(database.path)
+    #expect(try await road.push(database).failures.isEmpty)
+    #expect(told().count == 3 && told().last?.hasSuffix("made anew, and what stood there is in '\(path).bad'") == true)
+    #expect(try fileBytes("\(path).bad") == junk)
+    _ = try await ListVersions(road.world).run(at: road.target)
+    #expect(told().count == 3)
+  }
+
+  /// It looks at the target as one that has never seen it.
+  @Test func `a drill of a version that was named tells of a spoilt memory of the place, too`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 50))
+    let version = try #require(try await road.push(database).pushed.first).version
+    try writeFile(try KnownRepositories(at: road.store, in: road.world.stateFolder).path, Array("junk".utf8))
+    var request = Drill.Request()
+    request.choice = .versions([.id(prefix: version.id)])
+    #expect(try await Drill(road.world).run(request, at: road.target).drilled.map(\.hasPassed) == [true])
     #expect(road.notices.said.withLock { $0.count { $0.contains("remembered of the repositories there") } } == 1)
   }
 

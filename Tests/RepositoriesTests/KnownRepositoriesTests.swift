@@ -91,14 +91,45 @@ import Testing
       #expect(error?.code == .rolledBack || error?.code == .stateFolder)
       #expect(error?.hint?.contains("'\(path)'") == true)
       #expect(try StateFiles.read(path) == bytes)
-      #expect(try first.repository.checkPlace(in: state), "\(bytes)")
-      #expect(try !first.repository.checkPlace(in: state))
+      let madeAnew = SpoiltPlace(path: path, isMadeAnew: true)
+      #expect(try first.repository.checkPlace(in: state) == madeAnew, "\(bytes)")
+      #expect(try StateFiles.read("\(path).bad") == bytes)
+      #expect(try first.repository.checkPlace(in: state) == nil)
     }
     // What the hint says makes it welcome.
     try StateFiles.write(Array("junk\n".utf8), to: path)
     #expect(throws: RepositoryError.self) { try second.repository.checkPlace(in: state) }
     StateFiles.remove(path)
-    #expect(try !second.repository.checkPlace(in: state))
+    #expect(try second.repository.checkPlace(in: state) == nil)
+  }
+
+  /// The other one is used somewhere, and stands here for now.
+  @Test func `who only reads leaves what is spoilt, so that the right one is not locked out`() async throws {
+    let (first, second) = (try await home(), try await home())
+    try first.repository.checkPlace(in: state)
+    for home in [first, second] { try see(home) }
+    let path = try KnownRepositories(at: first.store, in: state).path
+    let junk = Array("junk\n".utf8)
+    try StateFiles.write(junk, to: path)
+    let left = SpoiltPlace(path: path, isMadeAnew: false)
+    for home in [second, second, first] {
+      #expect(try home.repository.checkPlace(in: state, isReading: true) == left)
+      #expect(try StateFiles.read(path) == junk)
+    }
+    #expect(try first.repository.checkPlace(in: state) == SpoiltPlace(path: path, isMadeAnew: true))
+    let error = #expect(throws: RepositoryError.self) { try second.repository.checkPlace(in: state, isReading: true) }
+    #expect(error?.code == .rolledBack)
+  }
+
+  @Test func `what cannot be kept is not written over, and not said to be made anew`() async throws {
+    let home = try await home()
+    try home.repository.checkPlace(in: state)
+    let path = try KnownRepositories(at: home.store, in: state).path
+    let junk = Array("junk\n".utf8)
+    try StateFiles.write(junk, to: path)
+    try StateFiles.makeFolder("\(path).bad")
+    #expect(try home.repository.checkPlace(in: state) == SpoiltPlace(path: path, isMadeAnew: false))
+    #expect(try StateFiles.read(path) == junk)
   }
 
   @Test func `of another place it says nothing, and of earlier builds it is made whole`() async throws {
@@ -108,7 +139,7 @@ import Testing
     let path = try KnownRepositories(at: first.store, in: state).path
     let good = try #require(try StateFiles.read(path))
     try StateFiles.write(Array("\(first.repository.id.hex)\n".utf8), to: path)
-    #expect(try !first.repository.checkPlace(in: state))
+    #expect(try first.repository.checkPlace(in: state) == nil)
     #expect(try StateFiles.read(path) == good)
     try StateFiles.write(good, to: try KnownRepositories(at: other.store, in: state).path)
     let error = #expect(throws: RepositoryError.self) { try other.repository.checkPlace(in: state) }
@@ -118,7 +149,7 @@ import Testing
     let empty = scratch.file("empty")
     try StateFiles.makeFolder("\(empty)/places")
     try StateFiles.write([1], to: try KnownRepositories(at: second.store, in: empty).path)
-    #expect(try second.repository.checkPlace(in: empty))
+    #expect(try second.repository.checkPlace(in: empty)?.isMadeAnew == true)
   }
 
   @Test func `one that is made anew takes the place`() async throws {

@@ -37,7 +37,7 @@ struct DrillSubjects {
     _ selectors: [VersionSelector], at target: TargetAccess, _ world: World, _ fresh: World
   ) async throws -> DrillSubjects {
     let lookup = try await VersionLookup(at: target, fresh, seen: world)
-    try lookup.repository.checkPlace(in: world.stateFolder)
+    try target.checkPlace(of: lookup.repository, world)
     try lookup.repository.checkKeyring(in: lookup.state)
     var subjects = DrillSubjects(repository: lookup.repository)
     for selector in selectors {

@@ -17,6 +17,8 @@ package struct KnownRepositories {
   private var checked = 0
   /// Something in it is not as it was written: which repositories there were nobody knows.
   package private(set) var isSpoilt = false
+  /// What stands there.
+  private let held: [UInt8]
 
   /// - Throws: `.stateFolder` when there may be some that cannot be read: what would be written then forgets them.
   package init(at store: any ObjectStore, in state: String) throws(RepositoryError) {
@@ -24,7 +26,8 @@ package struct KnownRepositories {
     name = String(Digest.sha256(of: Array(store.traits.identity.utf8)).hex.prefix(32))
     path = "\(state)/places/\(name)"
     let bytes = try StateFiles.read(path, limit: 1 << 20)
-    for line in String(decoding: bytes ?? [], as: UTF8.self).split(separator: "\n") { add(line) }
+    held = bytes ?? []
+    for line in String(decoding: held, as: UTF8.self).split(separator: "\n") { add(line) }
     // Nobody writes one without any.
     if bytes != nil, ids.isEmpty { isSpoilt = true }
   }
@@ -72,25 +75,45 @@ package struct KnownRepositories {
   /// Whether it stands there as it would be written.
   var isWhole: Bool { !isSpoilt && checked == ids.count }
 
-  /// Best effort: a machine that cannot remember is as a new one.
-  func write() {
-    try? StateFiles.makeFolder("\(state)/places")
-    try? StateFiles.write(Array(ids.map { "\($0.hex)\n\(check($0))\n" }.joined().utf8), to: path)
+  /// Best effort: a machine that cannot remember is as a new one. What was spoilt is kept beside it: a person may still
+  /// make out of it which repositories there were.
+  /// - Returns: whether it is written.
+  func write() -> Bool {
+    do throws(RepositoryError) {
+      try StateFiles.makeFolder("\(state)/places")
+      if isSpoilt { try StateFiles.write(held, to: "\(path).bad") }
+      try StateFiles.write(Array(ids.map { "\($0.hex)\n\(check($0))\n" }.joined().utf8), to: path)
+      return true
+    } catch {
+      return false
+    }
   }
 
   mutating func add(_ id: RepositoryID) { ids.append(id) }
 }
 
+/// What this machine remembered of a place was spoilt.
+package struct SpoiltPlace: Sendable, Equatable {
+  package let path: String
+  /// With the repository that is there now, and what could still be read. What was spoilt has `.bad` behind its name.
+  package let isMadeAnew: Bool
+}
+
 extension Repository {
   /// Refuses a repository where this machine has used another one, and remembers the first of a place.
-  /// - Parameter isMade: it was made just now: whatever lay there before, this one is meant.
-  /// - Returns: whether what this machine remembered of the place was spoilt; it is made anew.
+  /// - Parameters:
+  ///   - isMade: it was made just now: whatever lay there before, this one is meant.
+  ///   - isReading: nothing will be written to it: then what is spoilt stays. Another disk may lie there for now, and would
+  ///     be the one that was used from then on, and the right one a strange one.
+  /// - Returns: what was found spoilt.
   /// - Throws: `.rolledBack`; `.stateFolder` when what this machine remembers of the place cannot be read.
   @discardableResult
-  package func checkPlace(in state: String, isMade: Bool = false) throws(RepositoryError) -> Bool {
+  package func checkPlace(
+    in state: String, isMade: Bool = false, isReading: Bool = false
+  ) throws(RepositoryError) -> SpoiltPlace? {
     var known = try KnownRepositories(at: store, in: state)
     let isKnown = known.contains(id)
-    guard !isKnown || !known.isWhole else { return false }
+    guard !isKnown || !known.isWhole else { return nil }
     if !isKnown, !isMade, let other = known.used.first {
       throw RepositoryError(
         .rolledBack,
@@ -100,8 +123,9 @@ extension Repository {
       )
     }
     if !isKnown, !isMade, let flaw = known.flaw(showing: id, at: store.traits.location) { throw flaw }
+    if known.isSpoilt, isReading { return SpoiltPlace(path: known.path, isMadeAnew: false) }
     if !isKnown { known.add(id) }
-    known.write()
-    return known.isSpoilt
+    let isWritten = known.write()
+    return known.isSpoilt ? SpoiltPlace(path: known.path, isMadeAnew: isWritten) : nil
   }
 }

@@ -6,6 +6,7 @@ import Storage
 ///
 /// ```
 /// <state>/places/<hash of a store>               the repositories this machine has met there (`KnownRepositories`)
+/// <state>/places/<hash of a store>.bad           what stood there when it was found spoilt
 /// <state>/<repository id>/objects/<name>         sealed directories, manifests and records, and lists of units, kept to save requests
 /// <state>/<repository id>/keyring.json           the newest keyring this machine has seen
 /// <state>/<repository id>/slot                   the slot that opened last (`SlotMemory`)
