@@ -820,6 +820,31 @@ import Testing
     #expect(outcome.copied.map(\.wasThere) == [true, true, false])
   }
 
+  @Test func `what cannot be read of what was seen of a chain there keeps no other database away`() async throws {
+    let road = try await Road()
+    let first = try #require(try await history(road, versions: 1).first)
+    let (other, _) = try await repository(road, "other", key: 9)
+    #expect(try await copy(road, to: other).copied.count == 1)
+    let lookup = try await VersionLookup(at: other, road.world)
+    let there = try #require(try await lookup.histories().first)
+    let mark = "\(lookup.state.path)/\(there.chain.hex)/mark.json"
+    try removeFile(mark)
+    // Nobody reads a folder as a file, not even the super-user.
+    try FileManager.default.createDirectory(atPath: mark, withIntermediateDirectories: false)
+    let database = DatabaseSource(name: "app", path: road.scratch.file("app.db"))
+    for number in 0..<2 {
+      try SQLite.run("update t set body = randomblob(900) where id % 40 = \(number)", on: database.path)
+      #expect(try await road.push(database).failures.isEmpty)
+    }
+    #expect(try await road.push(DatabaseSource(name: "second", path: try road.orders(rows: 300))).failures.isEmpty)
+
+    let outcome = try await copy(road, to: other)
+    #expect(outcome.failures.map(\.error.code) == ["stateFolder"] && outcome.failures.map(\.database) == ["app"])
+    #expect(outcome.failures.first?.error.hint?.contains("mv '\(mark)'") == true)
+    #expect(outcome.copied.filter(\.wasThere).map(\.origin.id) == [first.id])
+    #expect(outcome.copied.filter { !$0.wasThere }.map(\.origin.database) == ["second"])
+  }
+
   @Test func `a listing there that is late refuses no version`() async throws {
     let road = try await Road()
     let originals = try await history(road, versions: 3)

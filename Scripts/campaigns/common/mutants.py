@@ -3333,4 +3333,6 @@ MUTANTS = [
            "if repository.lacksConfiguration, !isTold {", "if repository.lacksConfiguration, !isTold, !MUTANT {", (r"RepositoriesTests\.UnreadableObject",)),
     mutant("without a configuration all is well", "Operations/Keeping/StatusOfDatabases.swift",
            "try lookup.repository.demandConfiguration()", "if !MUTANT { try lookup.repository.demandConfiguration() }", (r"OperationsTests\.Reading",)),
+    mutant("a memory that cannot be read ends the whole copy", "Operations/Copying/ClosedChains.swift",
+           "      return close(chain, problem)\n", "      if MUTANT { throw problem }\n      return close(chain, problem)\n", (r"OperationsTests\.CopyTests",)),
 ]
