@@ -960,6 +960,25 @@ import Testing
     #expect(all.failures.map(\.error.code) == ["rolledBack"] && all.failures.map(\.database) == ["app"])
   }
 
+  @Test func `what is missing elsewhere in a chain is no failure of a copy of versions, and is told`() async throws {
+    let shelf = try await Shelf()
+    let road = shelf.road
+    let versions = try await shelf.week(4)
+    road.store.content[versions[1].name.objectName] = nil
+    let (other, _) = try await repository(road, "other", key: 9)
+    func told() -> Int {
+      road.notices.said.withLock { $0.count { $0.contains("are missing") && $0.contains("is copied all the same") } }
+    }
+    for (count, version) in [versions[0], versions[2], versions[3]].enumerated() {
+      let named = try await copy(road, to: other) { $0.choice = .versions([.id(prefix: version.id.hex)]) }
+      #expect(named.failures.isEmpty && named.copied.map(\.origin.id) == [version.id.hex])
+      #expect(told() == count + 1)
+    }
+    let all = try await copy(road, to: other)
+    #expect(all.failures.map(\.error.code) == ["hole"] && all.copied.map(\.wasThere) == [true, true, true])
+    #expect(told() == 3)
+  }
+
   @Test(arguments: [true, false])
   func `what is wrong with another database is no matter of a copy of one`(isByName: Bool) async throws {
     let shelf = try await Shelf()

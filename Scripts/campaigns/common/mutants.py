@@ -3290,7 +3290,7 @@ MUTANTS = [
     mutant("a copy of what is named fails for what else is gone", "Operations/Copying/CopyPlan.swift",
            "if !choice.isByName { fail(", "if MUTANT || !choice.isByName { fail(", (r"OperationsTests\.CopyTests",)),
     mutant("a copy of what is named fails for a fork", "Operations/Copying/CopyPlan.swift",
-           "where !(choice.isByName && problem", "where !(!MUTANT && choice.isByName && problem", (r"OperationsTests\.CopyTests",)),
+           "guard choice.isByName, Self", "guard !MUTANT, choice.isByName, Self", (r"OperationsTests\.CopyTests",)),
     mutant("versions are fetched for a chain there that takes none", "Operations/Copying/CopyDestination.swift",
            "if let refusal = try await closed.refusal(of: chain) { throw", "if !MUTANT, let refusal = try await closed.refusal(of: chain) { throw", (r"OperationsTests\.CopyTests",)),
     mutant("a chain there that went back is told of each version", "Operations/Copying/ClosedChains.swift",
@@ -3335,4 +3335,8 @@ MUTANTS = [
            "try lookup.repository.demandConfiguration()", "if !MUTANT { try lookup.repository.demandConfiguration() }", (r"OperationsTests\.Reading",)),
     mutant("a memory that cannot be read ends the whole copy", "Operations/Copying/ClosedChains.swift",
            "      return close(chain, problem)\n", "      if MUTANT { throw problem }\n      return close(chain, problem)\n", (r"OperationsTests\.CopyTests",)),
+    mutant("a copy of what is named fails for what is missing elsewhere", "Operations/Copying/CopyPlan.swift",
+           ".doubts.contains(problem.code) else {", ".doubts.contains(problem.code), !MUTANT || problem.code == .forked else {", (r"OperationsTests\.CopyTests",)),
+    mutant("what is missing is not told to who names versions", "Operations/Copying/CopyPlan.swift",
+           "guard problem.code != .forked else {", "guard !MUTANT, problem.code != .forked else {", (r"OperationsTests\.CopyTests",)),
 ]

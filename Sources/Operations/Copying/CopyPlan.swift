@@ -90,8 +90,8 @@ struct CopyPlan {
     return parted
   }
 
-  /// Two versions at one place are no doubt where both machines go on elsewhere; and who names a version by its id hears of
-  /// them when it is looked up.
+  /// Two versions at one place are no doubt where both machines go on elsewhere. What is missing or there twice beside them is
+  /// no failure to who names versions by their ids: these prove by themselves which ones they are.
   private mutating func tellProblems(
     of history: ChainHistory, isParted: Bool, _ choice: CopyVersions.Choice, _ origin: VersionLookup
   ) {
@@ -100,8 +100,15 @@ struct CopyPlan {
       origin.reporter.notice("\(origin.targetName): \(problem.message); both have gone on in other chains since")
       return
     }
-    for problem in history.problems where !(choice.isByName && problem.code == .forked) {
-      fail(history.database, problem, origin)
+    for problem in history.problems {
+      guard choice.isByName, Self.doubts.contains(problem.code) else {
+        fail(history.database, problem, origin)
+        continue
+      }
+      // Of two at one place who names a version hears when it is looked up.
+      guard problem.code != .forked else { continue }
+      origin.reporter.notice(
+        "\(origin.targetName): \(problem.message); what was asked for by its id is copied all the same")
     }
   }
 
