@@ -3339,4 +3339,6 @@ MUTANTS = [
            ".doubts.contains(problem.code) else {", ".doubts.contains(problem.code), !MUTANT || problem.code == .forked else {", (r"OperationsTests\.CopyTests",)),
     mutant("what is missing is not told to who names versions", "Operations/Copying/CopyPlan.swift",
            "guard problem.code != .forked else {", "guard !MUTANT, problem.code != .forked else {", (r"OperationsTests\.CopyTests",)),
+    mutant("both machines are said to have left a fork", "Operations/Copying/CopyPlan.swift",
+           "\\(Self.wentOn)", "\\(MUTANT ? \"both have gone on in other chains since\" : Self.wentOn)", (r"OperationsTests\.CopyTests",)),
 ]

@@ -68,8 +68,8 @@ struct CopyPlan {
     return try await origin.histories { asked.containsName($0.database) }
   }
 
-  /// Chains that two machines pushed to as one and both have left: a later version of the database stands in another one,
-  /// and nothing else is in doubt (`Docs/Decisions/0023`).
+  /// Chains that two machines pushed to as one and that were left: a later version of the database stands in another one, and
+  /// nothing else is in doubt (`Docs/Decisions/0023`).
   private static func parted(_ histories: [ChainHistory], _ origin: VersionLookup) async throws -> Set<ChainID> {
     let keyring = origin.repository.keys.keyring
     var parted: Set<ChainID> = []
@@ -90,14 +90,14 @@ struct CopyPlan {
     return parted
   }
 
-  /// Two versions at one place are no doubt where both machines go on elsewhere. What is missing or there twice beside them is
-  /// no failure to who names versions by their ids: these prove by themselves which ones they are.
+  /// Two versions at one place are no doubt once a later one stands in another chain. What is missing or there twice beside
+  /// them is no failure to who names versions by their ids: these prove by themselves which ones they are.
   private mutating func tellProblems(
     of history: ChainHistory, isParted: Bool, _ choice: CopyVersions.Choice, _ origin: VersionLookup
   ) {
     guard !isParted else {
       guard !choice.isByName, let problem = history.problems.first else { return }
-      origin.reporter.notice("\(origin.targetName): \(problem.message); both have gone on in other chains since")
+      origin.reporter.notice("\(origin.targetName): \(problem.message); \(Self.wentOn)")
       return
     }
     for problem in history.problems {
@@ -131,6 +131,10 @@ struct CopyPlan {
       return false
     }
   }
+
+  /// Of a chain that two machines pushed to as one. Which of them went on elsewhere is not known.
+  private static let wentOn =
+    "a later version of the database stands in another chain since; a machine that goes on pushing to this one needs a \"host\" or \"fork\" of its own, too"
 
   private static let doubts: Set<RepositoryError.Code> = [.rolledBack, .forked, .hole]
 
