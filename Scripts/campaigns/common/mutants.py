@@ -3341,4 +3341,8 @@ MUTANTS = [
            "guard problem.code != .forked else {", "guard !MUTANT, problem.code != .forked else {", (r"OperationsTests\.CopyTests",)),
     mutant("both machines are said to have left a fork", "Operations/Copying/CopyPlan.swift",
            "\\(Self.wentOn)", "\\(MUTANT ? \"both have gone on in other chains since\" : Self.wentOn)", (r"OperationsTests\.CopyTests",)),
+    mutant("nobody writes while a rehearsal goes through rows", "Snapshots/Restoring/CopyTables.swift",
+           "    if request.dryRun { try lookAtRows(of: tables) }\n", "    if MUTANT { try connection.execute(\"BEGIN IMMEDIATE\") }\n    if request.dryRun { try lookAtRows(of: tables) }\n    if MUTANT { try connection.execute(\"ROLLBACK\") }\n", (r"OperationsTests\.TableTests",)),
+    mutant("what comes to be in the way of a table is nobody's matter", "Snapshots/Restoring/CopyTables.swift",
+           "    do {\n      try demandFree(tables)\n", "    do {\n      if !MUTANT { try demandFree(tables) }\n", (r"OperationsTests\.TableTests",)),
 ]

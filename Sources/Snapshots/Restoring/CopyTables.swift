@@ -27,6 +27,8 @@ package struct TableCopy: Sendable {
   package var isForeignLockFolder: @Sendable (_ database: String) -> Bool = { _ in false }
   /// How long rows of other tables are looked at: nobody else can write meanwhile.
   var longestLook: Duration = .seconds(5)
+  /// In a rehearsal, called when the rows of the version were looked at; for tests.
+  var afterLook: @Sendable () throws -> Void = {}
   /// Called before the commit; for tests.
   var beforeCommit: @Sendable () throws -> Void = {}
 
@@ -93,6 +95,8 @@ private final class TableCopyRun {
   private let lockFolder: LockFolderWatch
   private let connection: Connection
   private var outcome = TableCopy.Outcome()
+  /// How many rows each table of the version has, by its name there: of a rehearsal, which puts none.
+  private var counted: [String: Int] = [:]
 
   init(_ request: TableCopy, _ watch: Watch) throws {
     self.request = request
@@ -141,12 +145,14 @@ private final class TableCopyRun {
   }
 
   func run() throws -> TableCopy.Outcome {
+    // What the version alone says is looked at while everybody may write: its image is nobody else's.
+    let tables = try request.tables.map { try TableSchema(named: $0, connection) }
+    guard Set(tables.map { $0.name.lowercased() }).count == tables.count else {
+      throw SnapshotError(.table, "a table is named twice", hint: "Name each table once.")
+    }
+    if request.dryRun { try lookAtRows(of: tables) }
     try connection.execute("BEGIN IMMEDIATE")
     do {
-      let tables = try request.tables.map { try TableSchema(named: $0, connection) }
-      guard Set(tables.map { $0.name.lowercased() }).count == tables.count else {
-        throw SnapshotError(.table, "a table is named twice", hint: "Name each table once.")
-      }
       try demandFree(tables)
       for table in tables { try copy(table) }
       // Triggers last: none of them sees a row that is only put back.
@@ -175,6 +181,20 @@ private final class TableCopyRun {
     try taken.demandNone(in: request.database)
   }
 
+  /// Keys are sorted for it, which takes seconds for many rows.
+  private func lookAtRows(of tables: [TableSchema]) throws {
+    // What is in the way is told without that, and once more when nobody can put anything there.
+    try demandFree(tables)
+    for table in tables {
+      if let key = try table.repeatedKey(connection) {
+        throw TableCopy.contradiction("UNIQUE constraint failed: \(key)")
+      }
+      let name = quoted(table.name, by: "\"")
+      counted[table.name] = try connection.integer("SELECT count(*) FROM \(TableSchema.version).\(name) NOT INDEXED")
+    }
+    try request.afterLook()
+  }
+
   private func copy(_ table: TableSchema) throws {
     try connection.execute(table.sql)
     let columns = try table.storedColumns(connection)
@@ -194,10 +214,7 @@ private final class TableCopyRun {
     let name = quoted(table.name, by: "\"")
     let rows: Int
     if request.dryRun {
-      if let key = try table.repeatedKey(connection) {
-        throw TableCopy.contradiction("UNIQUE constraint failed: \(key)")
-      }
-      rows = try connection.integer("SELECT count(*) FROM \(TableSchema.version).\(name) NOT INDEXED")
+      rows = counted[table.name] ?? 0
     } else {
       // No row takes another one's place, or is passed over, whatever the table's own ON CONFLICT says. An index may know
       // fewer rows than there are.

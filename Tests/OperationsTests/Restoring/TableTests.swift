@@ -555,6 +555,29 @@ import Testing
     #expect(try await copy.run().tables.map(\.rows) == [1])
   }
 
+  @Test(arguments: ["delete", "wal"])
+  func `a rehearsal keeps nobody from writing while it goes through rows`(journal: String) async throws {
+    let scratch = try Scratch()
+    let (image, path) = (scratch.file("image.db"), scratch.file("app.db"))
+    try SQLite.run("CREATE TABLE t(a UNIQUE); INSERT INTO t VALUES(1), (2); CREATE TABLE u(b)", on: image)
+    try SQLite.run("PRAGMA journal_mode=\(journal); CREATE TABLE mine(a)", on: path)
+    var copy = TableCopy(image: image, database: path, tables: ["t", "u"], busyTimeout: .seconds(5))
+    copy.dryRun = true
+    copy.afterLook = {
+      let application = try TestDatabase(path)
+      defer { application.close() }
+      try application.run("PRAGMA busy_timeout=0; BEGIN IMMEDIATE; INSERT INTO mine VALUES(7); COMMIT")
+    }
+    let rehearsal = copy
+    #expect(try await rehearsal.run().tables.map(\.rows) == [2, 0])
+    #expect(try TestDatabase(path).number("SELECT a FROM mine") == 7)
+    // What is put there meanwhile is in the way.
+    copy.afterLook = { try SQLite.run("CREATE TABLE u(c)", on: path) }
+    let late = copy
+    let refusal = await #expect(throws: SnapshotError.self) { try await late.run() }
+    #expect(refusal?.code == .table && refusal?.message.hasSuffix("has a table 'u' already") == true)
+  }
+
   @Test func `a full disk may be that of the database, or the one where SQLite sorts`() {
     let copy = TableCopy(image: "/image", database: "/srv/app.db", tables: ["t"], busyTimeout: .zero)
     // SQLITE_FULL
