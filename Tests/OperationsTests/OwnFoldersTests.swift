@@ -123,6 +123,9 @@ import Testing
     let error = await #expect(throws: OperationError.self) { try await home.restore(world, mode) }
     #expect(error?.kind == .usage && error?.code == "ownFolderInTheWay")
     #expect(error?.message.contains("has the repository of disk in it (\(home.backup.path))") == true)
+    // A new file takes nobody's place.
+    let consequence = mode == .new ? "it is in the way" : "it would be moved aside or written over"
+    #expect(error?.message.hasSuffix(": \(consequence)") == true, "\(error?.message ?? "")")
     let request = Restore.Request(place: .home(home.path), mode: mode)
     let preview = try await Restore(Pull(world)).preview(.latest(database: "app"), from: home.road.target, request)
     #expect(preview.refusal?.code == "ownFolderInTheWay")

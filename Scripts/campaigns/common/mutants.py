@@ -3345,4 +3345,6 @@ MUTANTS = [
            "    if request.dryRun { try lookAtRows(of: tables) }\n", "    if MUTANT { try connection.execute(\"BEGIN IMMEDIATE\") }\n    if request.dryRun { try lookAtRows(of: tables) }\n    if MUTANT { try connection.execute(\"ROLLBACK\") }\n", (r"OperationsTests\.TableTests",)),
     mutant("what comes to be in the way of a table is nobody's matter", "Snapshots/Restoring/CopyTables.swift",
            "    do {\n      try demandFree(tables)\n", "    do {\n      if !MUTANT { try demandFree(tables) }\n", (r"OperationsTests\.TableTests",)),
+    mutant("a new file moves repositories aside", "Operations/Restoring/Restore+OwnFolders.swift",
+           "let consequence = request.mode == .new ?", "let consequence = request.mode == .new && !MUTANT ?", (r"OperationsTests\.OwnFolders",)),
 ]

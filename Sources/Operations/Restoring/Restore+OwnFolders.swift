@@ -2,8 +2,9 @@ import Glibc
 import Platform
 import Storage
 
-/// What comes with a version takes the place of whole folders. Where a repository or the state folder lies in one, as builds
-/// before have captured it, an older one would come in its place, and nothing would know of what was pushed since.
+/// What comes with a version takes the place of whole folders, or finds them in the way of a new file, to be moved by hand.
+/// Where a repository or the state folder lies in one, as builds before have captured it, an older one would come in its
+/// place, and nothing would know of what was pushed since.
 extension FoundVersion {
   /// - Parameter path: of the restored database; without links where something is replaced.
   /// - Throws: `.usage`.
@@ -16,8 +17,9 @@ extension FoundVersion {
     for place in places {
       guard let (found, own) = search.found(at: place) else { continue }
       let fact = MemberPath.isSame(found, place) ? "is \(own.name)" : "has \(own.name) in it (\(found))"
+      let consequence = request.mode == .new ? "it is in the way" : "it would be moved aside or written over"
       throw OperationError(
-        .usage, code: "ownFolderInTheWay", "\(place) \(fact): it would be moved aside or written over",
+        .usage, code: "ownFolderInTheWay", "\(place) \(fact): \(consequence)",
         hint: layout(of: request, at: path) == .inPlace
           ? "Restore it with --to FILE, where companions come to lie in FILE.companions, or the database alone with "
             + "--no-companions."

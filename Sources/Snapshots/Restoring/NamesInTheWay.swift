@@ -57,6 +57,12 @@ struct NamesInTheWay {
         + "table's name."
     }
     var sentences: [String] = []
+    // First: who has run what comes below has changed the database.
+    if !isWhole {
+      sentences.append(
+        "Before you change anything, let --dry-run tell what the version's indexes and triggers meet there, too: it fetches "
+          + "the version, which alone knows their names.")
+    }
     for (deed, others) in [("Rename", foreign), ("Remove", kept)] where !others.isEmpty {
       sentences.append("\(deed) \(listed(others)) first, or restore into another database.")
     }
@@ -70,11 +76,6 @@ struct NamesInTheWay {
       sentences.append(
         "Indexes and triggers come back as the version has them, those that it lacks do not; nothing is ever merged.")
       if !gone.isEmpty { sentences.append("It lacks \(listed(gone)).") }
-    }
-    if !isWhole {
-      sentences.append(
-        "Before that, let --dry-run tell what the version's indexes and triggers meet there, too: it fetches the version, "
-          + "which alone knows their names.")
     }
     return sentences.joined(separator: " ")
   }
