@@ -23,11 +23,12 @@ extension CheckRepository {
     _ chain: CheckedChain, _ subset: CheckSubset?, in state: StateFolder
   ) throws(RepositoryError) {
     let isReadWhole = subset == .all || subset != nil && chain.packsRead == chain.packs
+    let proof: HarmedVersions.Proof = isReadWhole ? .content : .structure
     let whole = chain.whole.compactMap(\.id)
     let spoilt = chain.spoilt
 
     var harmed = try HarmedVersions(of: chain.chain, in: state)
-    harmed.remove(whole, seen: isReadWhole ? .content : .structure)
+    harmed.remove(whole, seen: proof)
     let hidden = subset == nil ? [] : Set(spoilt.compactMap(\.id))
     var found: [Digest: HarmedVersions.Proof] = [:]
     for id in chain.harmed.compactMap(\.id) { found[id] = hidden.contains(id) ? .content : .structure }
@@ -35,11 +36,11 @@ extension CheckRepository {
 
     // The end of the chain alone: what older versions need a push looks for in no other place.
     var doubted = try DoubtedVersions(of: chain.chain, in: state)
-    if isReadWhole { doubted.remove(whole) }
+    doubted.remove(whole, seen: proof)
     let newest = chain.versions.last { $0.facts != nil }?.sequence ?? 0
     for version in spoilt where version.sequence >= newest {
       let id = version.id ?? chain.chain.unknown(at: version.sequence)
-      try doubted.add(id, of: chain.chain, in: state)
+      try doubted.add(id, until: subset == nil ? .structure : .content, of: chain.chain, in: state)
     }
     // Of such a pack a version that is whole may need another part.
     var damaged = DamagedPacks(of: chain.chain, in: state)

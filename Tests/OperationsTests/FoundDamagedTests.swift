@@ -32,11 +32,19 @@ import Testing
 
     func flip() { road.store.content[pack]?[5000] ^= 1 }
 
+    /// Another machine, which pushes nothing.
+    var elsewhere: World {
+      var world = road.world
+      world.stateFolder = road.scratch.file("elsewhere")
+      return world
+    }
+
     /// The numbers of the versions that a plan with `--keep-last 1`, or so many, for all hosts lets go.
-    func going(last: Int = 1) async throws -> [UInt64] {
+    /// - Parameter world: of another machine.
+    func going(last: Int = 1, in world: World? = nil) async throws -> [UInt64] {
       var request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: last)))
       request.allHosts = true
-      let plan = try await ForgetVersions(road.world).plan(request, at: road.target)
+      let plan = try await ForgetVersions(world ?? road.world).plan(request, at: road.target)
       #expect(plan.refusals.isEmpty)
       return plan.chains.flatMap { $0.plan.going.map(\.version.sequence) }
     }
@@ -69,8 +77,14 @@ import Testing
     }
 
     /// The ids of the versions that a check finds harmed.
-    func check(_ reading: CheckRepository.Reading = .all) async throws -> [String?] {
-      try await CheckRepository(road.world).run(at: road.target, databases: [], reading).harmed.map(\.id)
+    func check(_ reading: CheckRepository.Reading = .all, in world: World? = nil) async throws -> [String?] {
+      try await CheckRepository(world ?? road.world).run(at: road.target, databases: [], reading).harmed.map(\.id)
+    }
+
+    /// Flips a byte of the newer version's largest pack that a look at the structure reads.
+    func flipDirectory() throws {
+      let end = try #require(road.store.content[pack]).count
+      road.store.content[pack]?[end - 20] ^= 1
     }
 
     /// The ids of those that a status tells of; it is no sound one as long as there are some.
@@ -82,9 +96,9 @@ import Testing
     }
 
     /// Whether the next push builds on nothing of what is there.
-    func isDoubted() async throws -> Bool {
+    func isDoubted(in world: World? = nil) async throws -> Bool {
       let repository = try await road.target.open(road.world)
-      let state = try StateFolder(road.world.stateFolder, repository: repository.id)
+      let state = try StateFolder((world ?? road.world).stateFolder, repository: repository.id)
       let chain = repository.keys.keyring.chainID(host: "host", database: "app", fork: 0)
       return try !DoubtedVersions(of: chain, in: state).isEmpty
     }
@@ -559,6 +573,51 @@ extension FoundDamagedTests {
     #expect(try await spoilt.pushChange().sequence == 3)
     #expect(try await spoilt.going(last: 2) == [])
     #expect(try await spoilt.going() == [1, 2])
+  }
+
+  /// A machine that checks and forgets for others never pushes: no push settles what it found.
+  @Test func `what a check finds whole again is neither doubted nor let go`() async throws {
+    let spoilt = try await Spoilt()
+    spoilt.flip()
+    let elsewhere = spoilt.elsewhere
+    try spoilt.flipDirectory()
+    #expect(try await spoilt.check(.structure, in: elsewhere) == [spoilt.versions[1].id])
+    #expect(try await spoilt.isDoubted(in: elsewhere))
+    try spoilt.flipDirectory()
+    #expect(try await spoilt.check(.structure, in: elsewhere) == [])
+    #expect(try await !spoilt.isDoubted(in: elsewhere))
+    #expect(try await spoilt.pushChange().sequence == 3)
+    #expect(try await spoilt.going(last: 5, in: elsewhere) == [])
+    #expect(try await spoilt.going(in: elsewhere) == [1, 2])
+  }
+
+  @Test func `a version whose manifest a check could read again is not let go`() async throws {
+    let spoilt = try await Spoilt()
+    spoilt.flip()
+    let (store, elsewhere) = (spoilt.road.store, spoilt.elsewhere)
+    _ = try await ListVersions(elsewhere).run(at: spoilt.road.target)
+    let manifest = try #require(
+      store.content.keys.filter { $0.text.hasPrefix("versions/") }.max { $0.text < $1.text })
+    store.content[manifest]?[200] ^= 1
+    #expect(try await spoilt.check(.structure, in: elsewhere) == [spoilt.versions[1].id])
+    store.content[manifest]?[200] ^= 1
+    #expect(try await spoilt.check(.structure, in: elsewhere) == [])
+    #expect(try await !spoilt.isDoubted(in: elsewhere))
+    #expect(try await spoilt.pushChange().sequence == 3)
+    #expect(try await spoilt.going(last: 5, in: elsewhere) == [])
+  }
+
+  /// A drill that says nothing at the target, and what an earlier check left behind.
+  @Test func `what a machine only doubts takes no place, and stays where a rule keeps it`() async throws {
+    let spoilt = try await Spoilt()
+    let elsewhere = spoilt.elsewhere
+    var request = Drill.Request()
+    request.records = false
+    let outcome = try await Drill(elsewhere).run(request, at: spoilt.road.target)
+    #expect(outcome.drilled.map(\.hasPassed) == [false])
+    #expect(try await spoilt.pushChange().sequence == 3)
+    #expect(try await spoilt.going(last: 2, in: elsewhere) == [])
+    #expect(try await spoilt.going(in: elsewhere) == [1, 2])
   }
 
   @Test func `what a check cannot remember is told, and a status says that it is not known`() async throws {

@@ -41,6 +41,32 @@ import Testing
     #expect(StateFiles.names(in: doubted) == ["in the way"])
   }
 
+  @Test func `a look at the structure takes back what that alone showed`() async throws {
+    let home = try await Home()
+    let state = try home.state
+    let (one, other) = (Digest.sha256(of: [1]), Digest.sha256(of: [2]))
+    func known() throws -> [Bool] {
+      let doubted = try DoubtedVersions(of: home.chain, in: state)
+      return [doubted.contains(one), doubted.contains(other)]
+    }
+    var doubted = try DoubtedVersions(of: home.chain, in: state)
+    try doubted.add(one, until: .structure, of: home.chain, in: state)
+    try doubted.add(other, of: home.chain, in: state)
+    try doubted.add(other, until: .structure, of: home.chain, in: state)
+    #expect(try known() == [true, true])
+    // By another run.
+    var again = try DoubtedVersions(of: home.chain, in: state)
+    again.remove([one, other], seen: .structure)
+    #expect(try known() == [false, true])
+    try again.add(one, until: .structure, of: home.chain, in: state)
+    try again.add(one, of: home.chain, in: state)
+    again.remove([one], seen: .structure)
+    #expect(try known() == [true, true])
+    again.remove([one, other])
+    #expect(try known() == [false, false])
+    #expect(!StateFiles.names(in: "\(state.path)/\(home.chain.hex)").contains("doubted"))
+  }
+
   /// Its push was cut behind the manifest, and the next one found nothing new: its packs stand in the journal ever since.
   @Test func `what a journal lists of a doubted version is not built on`() async throws {
     let home = try await Home()

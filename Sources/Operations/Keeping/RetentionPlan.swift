@@ -6,12 +6,12 @@
 package struct RetentionPlan: Sendable {
   /// Why a version is not sound: it takes no other's place, and goes as soon as a newer one is sound. But a condemned
   /// version stays where a rule would keep it: most likely it is whole. So does one whose packs somebody took away, who
-  /// may put them back, and one that a check alone found harmed: a repair may save it.
+  /// may put them back, and one that a check or a drill found harmed and nobody tried to save: a repair may.
   package enum Flaw: String, Sendable {
     /// The database failed its own check when it was pushed.
     case damaged
     case foundDamaged = "found damaged"
-    /// By a check on this machine, which says nothing at the target.
+    /// By a check or a drill on this machine, of which nothing is said at the target.
     case harmed = "found harmed"
     /// Packs of it are missing.
     case incomplete
@@ -88,7 +88,7 @@ package struct RetentionPlan: Sendable {
         return (true, reasons + ["in doubt: a prune named it"], [])
       }
       if version.flaw == .harmed, let reasons = keptIfSaved[version.sequence] {
-        return (true, reasons + ["in doubt: a check found it harmed"], [])
+        return (true, reasons + ["in doubt: this machine found it harmed"], [])
       }
       if version.mayComeBack, let reasons = keptIfWhole[version.sequence] {
         return (true, reasons + ["packs are missing"], reasons)

@@ -116,7 +116,7 @@ struct Soundness {
 extension RetentionPlan.Version {
   /// - Parameters:
   ///   - isHarmed: a check found it so.
-  ///   - isDoubted: a drill could not restore it.
+  ///   - isDoubted: a drill could not restore it, or a check found it harmed.
   init(_ summary: VersionSummary, contestedFrom: UInt64?, isHarmed: Bool, isDoubted: Bool) {
     self.init(id: summary.id, sequence: summary.sequence, time: summary.time)
     tags = summary.tags
@@ -127,10 +127,9 @@ extension RetentionPlan.Version {
       flaw = .damaged
     } else if summary.foundDamaged != nil {
       flaw = .foundDamaged
-    } else if isHarmed {
+    } else if isHarmed || isDoubted {
+      // Nobody who tried to save it says so: a drill whose word did not come to the target, or a check.
       flaw = .harmed
-    } else if isDoubted {
-      flaw = .foundDamaged
     }
   }
 }
