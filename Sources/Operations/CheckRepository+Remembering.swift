@@ -36,9 +36,12 @@ extension CheckRepository {
 
     // The end of the chain alone: what older versions need a push looks for in no other place.
     var doubted = try DoubtedVersions(of: chain.chain, in: state)
-    doubted.remove(whole, seen: proof)
+    let settled = whole + chain.whole.map { chain.chain.unknown(at: $0.sequence) }
+    doubted.remove(settled, seen: proof)
     let newest = chain.versions.last { $0.facts != nil }?.sequence ?? 0
     for version in spoilt where version.sequence >= newest {
+      // No push refers to what a manifest alone holds, nor calls a version unchanged that is known to be harmed.
+      guard version.facts != nil || version.id == nil else { continue }
       let id = version.id ?? chain.chain.unknown(at: version.sequence)
       try doubted.add(id, until: subset == nil ? .structure : .content, of: chain.chain, in: state)
     }

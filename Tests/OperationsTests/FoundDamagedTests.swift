@@ -537,6 +537,22 @@ extension FoundDamagedTests {
     #expect(try await spoilt.comesBack(pushed.version))
   }
 
+  @Test func `a push builds on the packs of a version of which only the manifest cannot be read`() async throws {
+    let spoilt = try await Spoilt()
+    spoilt.flip()
+    let store = spoilt.road.store
+    let third = try await spoilt.pushChange()
+    let manifest = try #require(
+      store.content.keys.filter { $0.text.hasPrefix("versions/") }.max { $0.text < $1.text })
+    store.content[manifest]?[200] ^= 1
+    #expect(try await spoilt.check() == [third.id])
+    #expect(try await !spoilt.isDoubted())
+    let fourth = try await spoilt.pushChange()
+    #expect(fourth.sequence == 4 && fourth.bytesNew < 90_000)
+    #expect(try await spoilt.comesBack(fourth))
+    #expect(try await spoilt.told() == [third.id])
+  }
+
   @Test func `a version without packs is remembered by its manifest`() async throws {
     let road = try await Road()
     let database = DatabaseSource(name: "app", path: try road.database(rows: 20))
@@ -591,15 +607,17 @@ extension FoundDamagedTests {
     #expect(try await spoilt.going(in: elsewhere) == [1, 2])
   }
 
-  @Test func `a version whose manifest a check could read again is not let go`() async throws {
+  @Test(arguments: [true, false])
+  func `a version whose manifest a check could read again is not let go`(isKnown: Bool) async throws {
     let spoilt = try await Spoilt()
     spoilt.flip()
     let (store, elsewhere) = (spoilt.road.store, spoilt.elsewhere)
-    _ = try await ListVersions(elsewhere).run(at: spoilt.road.target)
+    if isKnown { _ = try await ListVersions(elsewhere).run(at: spoilt.road.target) }
     let manifest = try #require(
       store.content.keys.filter { $0.text.hasPrefix("versions/") }.max { $0.text < $1.text })
     store.content[manifest]?[200] ^= 1
-    #expect(try await spoilt.check(.structure, in: elsewhere) == [spoilt.versions[1].id])
+    #expect(try await spoilt.check(.structure, in: elsewhere) == [isKnown ? spoilt.versions[1].id : nil])
+    #expect(try await spoilt.isDoubted(in: elsewhere) != isKnown)
     store.content[manifest]?[200] ^= 1
     #expect(try await spoilt.check(.structure, in: elsewhere) == [])
     #expect(try await !spoilt.isDoubted(in: elsewhere))
