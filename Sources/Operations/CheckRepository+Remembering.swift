@@ -4,11 +4,16 @@ import Sealing
 extension CheckRepository {
   /// What was found outlasts the run, on this machine alone: the next push builds on nothing of it, `status` tells of
   /// harmed versions until they are whole, and to `forget` none takes another's place.
-  func remember(_ report: CheckReport, _ subset: CheckSubset?, _ repository: Repository, at target: String) {
+  /// - Returns: versions that are whole as far as somebody looked now, and that an earlier check found harmed otherwise.
+  func remember(
+    _ report: CheckReport, _ subset: CheckSubset?, _ repository: Repository, at target: String
+  ) -> Set<Digest> {
     let state = StateFolder(reading: world.stateFolder, repository: repository.id)
+    var left: Set<Digest> = []
     for chain in report.chains {
       do {
-        try Self.note(chain, subset, in: state)
+        let rest = try Self.note(chain, subset, in: state)
+        left.formUnion(rest)
       } catch {
         let harmed = chain.harmed
         guard !harmed.isEmpty || !chain.spoiltPacks.isEmpty else { continue }
@@ -17,11 +22,12 @@ extension CheckRepository {
           "\(target): what was found cannot be remembered, and the next push may build on it: \(error.message)")
       }
     }
+    return left
   }
 
   private static func note(
     _ chain: CheckedChain, _ subset: CheckSubset?, in state: StateFolder
-  ) throws(RepositoryError) {
+  ) throws(RepositoryError) -> [Digest] {
     let isReadWhole = subset == .all || subset != nil && chain.packsRead == chain.packs
     let proof: HarmedVersions.Proof = isReadWhole ? .content : .structure
     let whole = chain.whole.compactMap(\.id)
@@ -48,5 +54,6 @@ extension CheckRepository {
     // Of such a pack a version that is whole may need another part.
     var damaged = DamagedPacks(of: chain.chain, in: state)
     try damaged.add(chain.spoiltPacks, of: chain.chain, in: state)
+    return whole.filter { harmed.contains($0) }
   }
 }

@@ -51,6 +51,8 @@ package struct CheckRepository: Sendable {
     package var problems: [OperationError] = []
     package var harmed: [Version] = []
     package var whole: [Version] = []
+    /// Those of them that an earlier check on this machine found harmed, in what this one did not look at.
+    package var harmedEarlier: [Version] = []
     /// Neither: only a newer program can say.
     package var unjudged: [Version] = []
     package var forgotten = 0
@@ -88,8 +90,10 @@ package struct CheckRepository: Sendable {
         with: try await target.unlock(), world, lackingFile: true, isReading: true)
       let report = try await report(
         of: repository, named: target.name, databases, reading.subset, suspects: [])
-      remember(report, reading.subset, repository, at: target.name)
-      return Outcome(report, target: target.name)
+      let earlier = Set(remember(report, reading.subset, repository, at: target.name).map(\.hex))
+      var outcome = Outcome(report, target: target.name)
+      outcome.harmedEarlier = outcome.whole.filter { version in version.id.map(earlier.contains) ?? false }
+      return outcome
     } catch {
       throw OperationError(error, doing: "checking \(target.name)")
     }

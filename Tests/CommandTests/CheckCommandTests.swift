@@ -175,6 +175,19 @@ import Testing
     #expect(Repair.lines(repaired).last?.hasPrefix("  would be taken back  number 2 of 'd'") == true)
   }
 
+  @Test func `a version that an earlier check found harmed is told, with what takes that back`() {
+    var outcome = CheckRepository.Outcome(target: "t")
+    for number: UInt64 in 1...3 {
+      outcome.whole.append(
+        .init(id: nil, database: "d", host: "h", sequence: number, time: nil, objects: []))
+    }
+    #expect(CheckLines.lines(outcome).last?.hasPrefix("  3 versions whole, 0 harmed") == true)
+    outcome.harmedEarlier = [outcome.whole[1]]
+    let last = CheckLines.lines(outcome).last ?? ""
+    #expect(last.hasPrefix("  1 of them was found harmed by an earlier check on this machine"), "\(last)")
+    #expect(last.contains("`sealift check --read-data` or `sealift repair` takes that back"), "\(last)")
+  }
+
   @Test func `where a version is harmed those that are whole are named`() async throws {
     let home = try Home()
     try await home.must("init")

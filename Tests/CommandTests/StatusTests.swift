@@ -140,7 +140,11 @@ import Testing
     #expect(ending.status == 13 && ending.error.contains("version \(pushed.id.prefix(8)) of "), "\(ending.error)")
     let document = try await home("status", "--json")
     #expect(document.output.contains(#""harmed":["\#(pushed.id)"]"#), "\(document.output)")
+    #expect(ending.error.contains("`sealift check --read-data` says what they need"), "\(ending.error)")
+    let glance = try await home.must("check")
+    #expect(glance.contains("1 of them was found harmed by an earlier check on this machine"), "\(glance)")
     try await home.must("repair")
+    #expect(try await !home.must("check").contains("found harmed by an earlier check"))
     try await home.must("status")
   }
 

@@ -81,6 +81,11 @@ import Testing
       try await CheckRepository(world ?? road.world).run(at: road.target, databases: [], reading).harmed.map(\.id)
     }
 
+    /// The ids of those that a check finds whole, and that an earlier one found harmed.
+    func harmedEarlier(_ reading: CheckRepository.Reading) async throws -> [String?] {
+      try await CheckRepository(road.world).run(at: road.target, databases: [], reading).harmedEarlier.map(\.id)
+    }
+
     /// Flips a byte of the newer version's largest pack that a look at the structure reads.
     func flipDirectory() throws {
       let end = try #require(road.store.content[pack]).count
@@ -446,12 +451,14 @@ extension FoundDamagedTests {
     let fourth = try await spoilt.pushChange()
     #expect(fourth.sequence == 4 && fourth.bytesNew < 90_000)
     #expect(try await spoilt.comesBack(fourth))
-    // Who does not read it finds nothing.
+    // Who does not read it finds nothing, and is told what was found before.
     spoilt.flip()
     #expect(try await spoilt.check(.structure) == [])
     #expect(try await spoilt.told() == [harmed])
+    #expect(try await spoilt.harmedEarlier(.structure) == [harmed])
     #expect(try await spoilt.check(.part(1, of: 1)) == [])
     #expect(try await spoilt.told() == [])
+    #expect(try await spoilt.harmedEarlier(.structure) == [])
   }
 
   @Test func `a database whose newest version a check found harmed is not unchanged`() async throws {

@@ -113,6 +113,7 @@ enum CheckLines {
       "  \(Count.text(outcome.whole.count, "version")) whole\(pushedDamaged(outcome.whole)), \(outcome.harmed.count) harmed\(unjudged); \(Count.text(outcome.packs, "pack")) needed\(read)"
     )
     if let earlier = foundEarlier(outcome) { lines.append(earlier) }
+    if let harmed = harmedEarlier(outcome) { lines.append(harmed) }
     if outcome.unreferenced > 0 {
       lines.append(
         "  \(Count.text(outcome.unreferenced, "pack belongs", "packs belong")) to nothing (\(ByteCount.text(outcome.unreferencedBytes))): cut pushes, or left for a prune"
@@ -162,6 +163,16 @@ enum CheckLines {
     let (were, they, them) = count == 1 ? ("was", "it is", "it") : ("were", "they are", "them")
     return "  \(count) of them \(were) found damaged earlier: `sealift repair` takes that back where \(they) whole;"
       + " until then `forget` lets \(them) go"
+  }
+
+  /// What this machine remembers stands against what was just seen, and `status` goes by the former.
+  private static func harmedEarlier(_ outcome: CheckRepository.Outcome) -> String? {
+    let count = outcome.harmedEarlier.count
+    guard count > 0 else { return nil }
+    let (were, they, them) = count == 1 ? ("was", "it is", "it") : ("were", "they are", "them")
+    return "  \(count) of them \(were) found harmed by an earlier check on this machine, in what was not read now:"
+      + " `sealift check --read-data` or `sealift repair` takes that back where \(they) whole;"
+      + " until then `status` tells of \(them)"
   }
 
   private static let mostNamed = 10

@@ -226,7 +226,7 @@ enum StatusLines {
     if let harm, !newest.damaged, unsound.foundDamaged == 0 {
       return OperationError(
         .verificationFailed, code: "unsound", "'\(unsound.name)' at \(target): \(harm)",
-        hint: "`sealift check` says what they need." + way)
+        hint: "`sealift check --read-data` says what they need." + way)
     }
     return OperationError(
       .verificationFailed, code: "unsound",
