@@ -1,5 +1,6 @@
 import Repositories
 import Sealing
+import Storage
 
 extension CheckRepository {
   /// What was found outlasts the run, on this machine alone: the next push builds on nothing of it, `status` tells of
@@ -7,12 +8,13 @@ extension CheckRepository {
   /// - Returns: versions that are whole as far as somebody looked now, and that an earlier check found harmed otherwise.
   func remember(
     _ report: CheckReport, _ subset: CheckSubset?, _ repository: Repository, at target: String
-  ) -> Set<Digest> {
+  ) async -> Set<Digest> {
     let state = StateFolder(reading: world.stateFolder, repository: repository.id)
     var left: Set<Digest> = []
     for chain in report.chains {
+      let rewritten = await Self.rewritten(in: chain, repository, state)
       do {
-        let rest = try Self.note(chain, subset, in: state)
+        let rest = try Self.note(chain, subset, rewritten, in: state)
         left.formUnion(rest)
       } catch {
         let harmed = chain.harmed
@@ -25,8 +27,24 @@ extension CheckRepository {
     return left
   }
 
+  /// Versions that are whole as far as somebody looked, and need nothing any more of what was found damaged of them. That
+  /// a revision is higher proves nothing: who takes a forgotten version back may write its manifest alone anew.
+  private static func rewritten(
+    in chain: CheckedChain, _ repository: Repository, _ state: StateFolder
+  ) async -> [Digest] {
+    guard let harmed = try? HarmedVersions(of: chain.chain, in: state) else { return [] }
+    var rewritten: [Digest] = []
+    for facts in chain.whole.compactMap(\.facts) {
+      guard let spoilt = harmed.packs(harming: facts.id),
+        let needed = try? await repository.packs(of: facts, state: state)
+      else { continue }
+      if needed.allSatisfy({ !spoilt.contains($0.name) }) { rewritten.append(facts.id) }
+    }
+    return rewritten
+  }
+
   private static func note(
-    _ chain: CheckedChain, _ subset: CheckSubset?, in state: StateFolder
+    _ chain: CheckedChain, _ subset: CheckSubset?, _ rewritten: [Digest], in state: StateFolder
   ) throws(RepositoryError) -> [Digest] {
     let isReadWhole = subset == .all || subset != nil && chain.packsRead == chain.packs
     let proof: HarmedVersions.Proof = isReadWhole ? .content : .structure
@@ -35,9 +53,15 @@ extension CheckRepository {
 
     var harmed = try HarmedVersions(of: chain.chain, in: state)
     harmed.remove(whole, seen: proof)
-    let hidden = subset == nil ? [] : Set(spoilt.compactMap(\.id))
-    var found: [Digest: HarmedVersions.Proof] = [:]
-    for id in chain.harmed.compactMap(\.id) { found[id] = hidden.contains(id) ? .content : .structure }
+    harmed.remove(rewritten)
+    // That a manifest can be read again every check sees.
+    let hidden = subset == nil ? [] : Set(spoilt.filter { $0.facts != nil }.compactMap(\.id))
+    var found: [Digest: HarmedVersions.Harm] = [:]
+    for version in chain.harmed {
+      guard let id = version.id else { continue }
+      let proof: HarmedVersions.Proof = hidden.contains(id) ? .content : .structure
+      found[id] = HarmedVersions.Harm(proof, by: packs(harming: version))
+    }
     try harmed.add(found, of: chain.chain, in: state)
 
     // The end of the chain alone: what older versions need a push looks for in no other place.
@@ -55,5 +79,13 @@ extension CheckRepository {
     var damaged = DamagedPacks(of: chain.chain, in: state)
     try damaged.add(chain.spoiltPacks, of: chain.chain, in: state)
     return whole.filter { harmed.contains($0) }
+  }
+
+  /// None where something else harms it, too.
+  private static func packs(harming version: CheckedVersion) -> Set<Digest> {
+    let packs = version.objects.compactMap { text in
+      text.hasPrefix(Layout.packs(of: version.chain)) ? ObjectName(text).flatMap(Layout.packDigest) : nil
+    }
+    return packs.count == version.objects.count ? Set(packs) : []
   }
 }

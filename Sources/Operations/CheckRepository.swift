@@ -90,7 +90,7 @@ package struct CheckRepository: Sendable {
         with: try await target.unlock(), world, lackingFile: true, isReading: true)
       let report = try await report(
         of: repository, named: target.name, databases, reading.subset, suspects: [])
-      let earlier = Set(remember(report, reading.subset, repository, at: target.name).map(\.hex))
+      let earlier = Set(await remember(report, reading.subset, repository, at: target.name).map(\.hex))
       var outcome = Outcome(report, target: target.name)
       outcome.harmedEarlier = outcome.whole.filter { version in version.id.map(earlier.contains) ?? false }
       return outcome

@@ -558,6 +558,21 @@ extension FoundDamagedTests {
     #expect(fourth.sequence == 4 && fourth.bytesNew < 90_000)
     #expect(try await spoilt.comesBack(fourth))
     #expect(try await spoilt.told() == [third.id])
+    store.content[manifest]?[200] ^= 1
+    #expect(try await spoilt.check(.structure) == [])
+    #expect(try await spoilt.told() == [])
+  }
+
+  /// What was found damaged is no part of it any more, which needs no reading to be seen.
+  @Test func `a version that another machine wrote anew is no alarm`() async throws {
+    let spoilt = try await Spoilt()
+    #expect(try await spoilt.check() == [spoilt.versions[1].id])
+    let repair = RepairRepository(spoilt.elsewhere)
+    let saved = try await repair.run(.init(databases: [spoilt.database]), at: spoilt.road.target).saved
+    #expect(saved.map(\.id) == [spoilt.versions[1].id])
+    #expect(try await spoilt.told() == [spoilt.versions[1].id])
+    #expect(try await spoilt.check(.structure) == [])
+    #expect(try await spoilt.told() == [])
   }
 
   @Test func `a version without packs is remembered by its manifest`() async throws {

@@ -4,7 +4,8 @@ package import Sealing
 /// all of their content. `status` tells of them each day, and to `forget` none takes another's place.
 ///
 /// Beside `DoubtedVersions`, which a push settles: what it makes rests on none of them, and they are harmed all the same.
-/// One a line: the hexadecimal id, and what proves that it is whole again.
+/// One a line: the hexadecimal id, what proves that it is whole again, and, where that is known, the damaged packs that
+/// harmed it: a version that was written anew needs none of them any more.
 package struct HarmedVersions: Sendable {
   package enum Proof: String, Sendable {
     /// What is there, in which length, and how it hangs together: every check looks at that.
@@ -13,7 +14,28 @@ package struct HarmedVersions: Sendable {
     case content
   }
 
-  private var proofs: [Digest: Proof] = [:]
+  package struct Harm: Sendable, Equatable {
+    fileprivate static let mostPacks = 16
+
+    package let proof: Proof
+    /// All that was found damaged of it; none where something else was, or nobody knows, or there are too many.
+    package let packs: Set<Digest>
+
+    package init(_ proof: Proof, by packs: Set<Digest> = []) {
+      self.proof = proof
+      self.packs = proof == .content && packs.count <= Self.mostPacks ? packs : []
+    }
+
+    /// Where a version needs all to be read, another look at the structure changes nothing.
+    fileprivate func joined(with other: Harm) -> Harm {
+      guard proof == .content else { return other }
+      guard other.proof == .content else { return self }
+      let isKnown = !packs.isEmpty && !other.packs.isEmpty
+      return Harm(.content, by: isKnown ? packs.union(other.packs) : [])
+    }
+  }
+
+  private var harms: [Digest: Harm] = [:]
   private let path: String
 
   /// - Throws: `.stateFolder` when there may be some that cannot be read.
@@ -23,20 +45,26 @@ package struct HarmedVersions: Sendable {
     for line in String(decoding: bytes ?? [], as: UTF8.self).split(separator: "\n") {
       let words = line.split(separator: " ")
       guard let word = words.first, let id = Layout.digest(word) else { continue }
-      proofs[id] = words.last.flatMap { Proof(rawValue: String($0)) } ?? .content
+      let proof = words.dropFirst().first.flatMap { Proof(rawValue: String($0)) } ?? .content
+      harms[id] = Harm(proof, by: Set(words.dropFirst(2).compactMap { Layout.digest($0) }))
     }
   }
 
-  package func contains(_ version: Digest) -> Bool { proofs[version] != nil }
+  package func contains(_ version: Digest) -> Bool { harms[version] != nil }
 
-  /// Durable when it returns. Where a version needs all to be read, another look at the structure changes nothing.
+  /// The packs that harm a version: all that was found damaged of it. `nil` where only its content proves that it is whole.
+  package func packs(harming version: Digest) -> Set<Digest>? {
+    harms[version].flatMap { $0.packs.isEmpty ? nil : $0.packs }
+  }
+
+  /// Durable when it returns.
   /// - Throws: `.stateFolder`.
   package mutating func add(
-    _ found: [Digest: Proof], of chain: ChainID, in state: StateFolder
+    _ found: [Digest: Harm], of chain: ChainID, in state: StateFolder
   ) throws(RepositoryError) {
-    let all = proofs.merging(found) { known, new in known == .content ? known : new }
-    guard all != proofs else { return }
-    proofs = all
+    let all = harms.merging(found) { known, new in known.joined(with: new) }
+    guard all != harms else { return }
+    harms = all
     _ = try state.folder(of: chain)
     try write()
   }
@@ -44,15 +72,17 @@ package struct HarmedVersions: Sendable {
   /// They were seen to be whole. What cannot be taken back is told until it can.
   /// - Parameter proof: how they were looked at.
   package mutating func remove(_ versions: some Sequence<Digest>, seen proof: Proof = .content) {
-    var fewer = proofs
-    for version in versions where proof == .content || fewer[version] == .structure { fewer[version] = nil }
-    guard fewer.count < proofs.count else { return }
-    proofs = fewer
-    if proofs.isEmpty { StateFiles.remove(path) } else { try? write() }
+    var fewer = harms
+    for version in versions where proof == .content || fewer[version]?.proof == .structure { fewer[version] = nil }
+    guard fewer.count < harms.count else { return }
+    harms = fewer
+    if harms.isEmpty { StateFiles.remove(path) } else { try? write() }
   }
 
   private func write() throws(RepositoryError) {
-    let lines = proofs.map { "\($0.key.hex) \($0.value.rawValue)\n" }
+    let lines = harms.map { id, harm in
+      ([id.hex, harm.proof.rawValue] + harm.packs.map(\.hex).sorted()).joined(separator: " ") + "\n"
+    }
     try StateFiles.write(Array(lines.sorted().joined().utf8), to: path)
   }
 }
