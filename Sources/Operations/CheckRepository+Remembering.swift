@@ -3,7 +3,7 @@ import Sealing
 import Storage
 
 extension CheckRepository {
-  /// What was found outlasts the run, on this machine alone: the next push builds on nothing of it, `status` tells of
+  /// What was found outlasts the run, on this machine and for this place alone: the next push builds on nothing of it, `status` tells of
   /// harmed versions until they are whole, and to `forget` none takes another's place.
   /// - Returns: versions that are whole as far as somebody looked now, and that an earlier check found harmed otherwise.
   func remember(
@@ -14,7 +14,7 @@ extension CheckRepository {
     for chain in report.chains {
       let rewritten = await Self.rewritten(in: chain, repository, state)
       do {
-        let rest = try Self.note(chain, subset, rewritten, in: state)
+        let rest = try Self.note(chain, subset, rewritten, in: state, at: repository.place)
         left.formUnion(rest)
       } catch {
         let harmed = chain.harmed
@@ -32,7 +32,9 @@ extension CheckRepository {
   private static func rewritten(
     in chain: CheckedChain, _ repository: Repository, _ state: StateFolder
   ) async -> [Digest] {
-    guard let harmed = try? HarmedVersions(of: chain.chain, in: state) else { return [] }
+    guard let harmed = try? HarmedVersions(of: chain.chain, in: state, at: repository.place) else {
+      return []
+    }
     var rewritten: [Digest] = []
     for facts in chain.whole.compactMap(\.facts) {
       guard let spoilt = harmed.packs(harming: facts.id),
@@ -44,14 +46,14 @@ extension CheckRepository {
   }
 
   private static func note(
-    _ chain: CheckedChain, _ subset: CheckSubset?, _ rewritten: [Digest], in state: StateFolder
+    _ chain: CheckedChain, _ subset: CheckSubset?, _ rewritten: [Digest], in state: StateFolder, at place: String
   ) throws(RepositoryError) -> [Digest] {
     let isReadWhole = subset == .all || subset != nil && chain.packsRead == chain.packs
     let proof: HarmedVersions.Proof = isReadWhole ? .content : .structure
     let whole = chain.whole.compactMap(\.id)
     let spoilt = chain.spoilt
 
-    var harmed = try HarmedVersions(of: chain.chain, in: state)
+    var harmed = try HarmedVersions(of: chain.chain, in: state, at: place)
     harmed.remove(whole, seen: proof)
     harmed.remove(rewritten)
     // That a manifest can be read again every check sees.
@@ -65,7 +67,7 @@ extension CheckRepository {
     try harmed.add(found, of: chain.chain, in: state)
 
     // The end of the chain alone: what older versions need a push looks for in no other place.
-    var doubted = try DoubtedVersions(of: chain.chain, in: state)
+    var doubted = try DoubtedVersions(of: chain.chain, in: state, at: place)
     let settled = whole + chain.whole.map { chain.chain.unknown(at: $0.sequence) }
     doubted.remove(settled, seen: proof)
     let newest = chain.versions.last { $0.facts != nil }?.sequence ?? 0

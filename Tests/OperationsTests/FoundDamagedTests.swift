@@ -563,6 +563,46 @@ extension FoundDamagedTests {
     #expect(try await spoilt.told() == [])
   }
 
+  /// A copy of all objects of the target, which shows the same repository.
+  @Test func `what a check of a copy finds is not told of the target`() async throws {
+    let spoilt = try await Spoilt()
+    spoilt.flip()
+    try await spoilt.remember()
+    let (store, copy) = (spoilt.road.store, MemoryStore(location: "copy"))
+    for (name, bytes) in store.content { copy.content[name] = bytes }
+    let mirror = TargetAccess(name: "mirror", store: copy, unlock: spoilt.road.target.unlock)
+    // One push behind.
+    let newest = try #require(
+      copy.content.keys.filter { $0.text.hasPrefix("versions/") }.max { $0.text < $1.text })
+    copy.content[newest] = nil
+    let check = CheckRepository(spoilt.road.world)
+    let behind = try await check.run(at: mirror, databases: [], .structure)
+    #expect(behind.harmed.map(\.id) == [spoilt.versions[1].id])
+    #expect(try await spoilt.told() == [])
+    #expect(try await spoilt.road.push(spoilt.database).pushed.map(\.unchanged) == [true])
+    // It lacks a pack.
+    copy.content[newest] = store.content[newest]
+    copy.content[spoilt.pack] = nil
+    var request = Drill.Request()
+    request.records = false
+    let drilled = try await Drill(spoilt.road.world).run(request, at: mirror).drilled
+    #expect(drilled.map(\.hasPassed) == [false])
+    #expect(try await spoilt.road.push(spoilt.database).pushed.map(\.unchanged) == [true])
+    // A directory that nobody can read, which a look at the target finds whole.
+    copy.content[spoilt.pack] = store.content[spoilt.pack]
+    let end = try #require(copy.content[spoilt.pack]).count
+    copy.content[spoilt.pack]?[end - 20] ^= 1
+    #expect(try await check.run(at: mirror, databases: [], .structure).harmed.count == 1)
+    #expect(try await spoilt.told() == [])
+    let repository = try await spoilt.road.target.open(spoilt.road.world)
+    let state = try StateFolder(spoilt.road.world.stateFolder, repository: repository.id)
+    let chain = repository.keys.keyring.chainID(host: "host", database: "app", fork: 0)
+    #expect(try DoubtedVersions(of: chain, in: state, at: repository.place).isEmpty)
+    #expect(try await spoilt.isDoubted())
+    let found = try await StatusOfDatabases(spoilt.road.world).run([spoilt.database], at: mirror)
+    #expect(found.databases.map { $0.harmed.map(\.id) } == [[spoilt.versions[1].id]])
+  }
+
   /// What was found damaged is no part of it any more, which needs no reading to be seen.
   @Test func `a version that another machine wrote anew is no alarm`() async throws {
     let spoilt = try await Spoilt()

@@ -67,6 +67,42 @@ import Testing
     #expect(!StateFiles.names(in: "\(state.path)/\(home.chain.hex)").contains("doubted"))
   }
 
+  @Test func `what is doubted at one place is not at another`() async throws {
+    let home = try await Home()
+    let state = try home.state
+    let (placed, plain) = (Digest.sha256(of: [1]), Digest.sha256(of: [2]))
+    let (here, there) = (String(repeating: "a", count: 32), String(repeating: "b", count: 32))
+    func known(at place: String?) throws -> [Bool] {
+      let doubted = try DoubtedVersions(of: home.chain, in: state, at: place)
+      let harmed = try HarmedVersions(of: home.chain, in: state, at: place)
+      #expect([placed, plain].map(doubted.contains) == [placed, plain].map(harmed.contains))
+      #expect(doubted.isEmpty == ![placed, plain].contains(where: doubted.contains))
+      return [placed, plain].map(doubted.contains)
+    }
+    var doubted = try DoubtedVersions(of: home.chain, in: state, at: here)
+    try doubted.add(placed, until: .structure, of: home.chain, in: state)
+    var harmed = try HarmedVersions(of: home.chain, in: state, at: here)
+    try harmed.add([placed: .init(.structure)], of: home.chain, in: state)
+    #expect(try [here, there, nil].map(known) == [[true, false], [false, false], [true, false]])
+    // An earlier build did not say where.
+    var old = try DoubtedVersions(of: home.chain, in: state)
+    try old.add(plain, of: home.chain, in: state)
+    var before = try HarmedVersions(of: home.chain, in: state)
+    try before.add([plain: .init(.content)], of: home.chain, in: state)
+    #expect(try [here, there, nil].map(known) == [[true, true], [false, true], [true, true]])
+    // Who looks there says nothing of here.
+    var other = try DoubtedVersions(of: home.chain, in: state, at: there)
+    other.remove([placed, plain])
+    var others = try HarmedVersions(of: home.chain, in: state, at: there)
+    others.remove([placed, plain])
+    #expect(try [here, there].map(known) == [[true, false], [false, false]])
+    var last = try DoubtedVersions(of: home.chain, in: state, at: here)
+    last.remove([placed], seen: .structure)
+    var lasts = try HarmedVersions(of: home.chain, in: state, at: here)
+    lasts.remove([placed], seen: .structure)
+    #expect(try [here, there, nil].map(known) == [[false, false], [false, false], [false, false]])
+  }
+
   /// Its push was cut behind the manifest, and the next one found nothing new: its packs stand in the journal ever since.
   @Test func `what a journal lists of a doubted version is not built on`() async throws {
     let home = try await Home()

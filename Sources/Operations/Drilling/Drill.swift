@@ -182,15 +182,15 @@ package struct Drill: Sendable {
     let facts = subject.facts
     let state = StateFolder(reading: world.stateFolder, repository: repository.id)
     guard !proof.isRestored else {
-      var doubted = try? DoubtedVersions(of: facts.chain, in: state)
+      var doubted = try? DoubtedVersions(of: facts.chain, in: state, at: repository.place)
       doubted?.remove([facts.id])
-      var harmed = try? HarmedVersions(of: facts.chain, in: state)
+      var harmed = try? HarmedVersions(of: facts.chain, in: state, at: repository.place)
       harmed?.remove([facts.id])
       return
     }
     guard subject.isNewest else { return }
     do {
-      var doubted = try DoubtedVersions(of: facts.chain, in: state)
+      var doubted = try DoubtedVersions(of: facts.chain, in: state, at: repository.place)
       try doubted.add(facts.id, of: facts.chain, in: state)
     } catch {
       SourceMemory.forget(facts.id, world)

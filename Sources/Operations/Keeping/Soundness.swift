@@ -22,9 +22,10 @@ struct Soundness {
     self.history = history
     facts = Dictionary(counting.map { ($0.id.hex, $0) }) { first, _ in first }
     // What a drill or a check of this machine found counts from then on, also where no word of it has come to the target.
-    let doubted = try DoubtedVersions(of: history.chain, in: lookup.state)
+    let place = lookup.repository.place
+    let doubted = try DoubtedVersions(of: history.chain, in: lookup.state, at: place)
     let doubtedIDs = Set(counting.map(\.id).filter(doubted.contains).map(\.hex))
-    let harmed = try HarmedVersions(of: history.chain, in: lookup.state)
+    let harmed = try HarmedVersions(of: history.chain, in: lookup.state, at: place)
     let harmedIDs = Set(counting.map(\.id).filter(harmed.contains).map(\.hex))
     versions = summaries.map {
       RetentionPlan.Version(

@@ -233,7 +233,7 @@ package struct StatusOfDatabases: Sendable {
     status.versions = versions.count
     status.forgotten = history.versions.count - versions.count
     status.foundDamaged = versions.count { $0.foundDamaged != nil }
-    let harmed = try? HarmedVersions(of: history.chain, in: lookup.state)
+    let harmed = try? HarmedVersions(of: history.chain, in: lookup.state, at: lookup.repository.place)
     let harmedIDs = Set(history.versions.map(\.id).filter { harmed?.contains($0) == true }.map(\.hex))
     status.harmed = versions.filter { harmedIDs.contains($0.id) && $0.foundDamaged == nil }
     if let (version, result) = annotations.lastDrill(among: history.versions, now: now) {

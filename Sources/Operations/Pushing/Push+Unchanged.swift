@@ -112,7 +112,7 @@ extension Push {
   }
 
   /// A drill on this machine could not restore the version that is remembered, or the one before it, or a check found it
-  /// harmed; or that is not known.
+  /// harmed, at whatever place: the push that follows asks for its own; or that is not known.
   private func isDoubted(_ memory: SourceMemory) -> Bool {
     guard let repository = RepositoryID(hex: memory.repository), let chain = ChainID(hex: memory.chain) else {
       return true

@@ -154,8 +154,9 @@ struct ChainRepair {
   /// What a drill or a check on this machine found of it does not hold any more.
   private func takeBackDoubts(of version: Digest?) {
     guard !request.dryRun, let version else { return }
-    if var doubted = try? DoubtedVersions(of: chain.chain, in: state) { doubted.remove([version]) }
-    if var harmed = try? HarmedVersions(of: chain.chain, in: state) { harmed.remove([version]) }
+    let place = repository.place
+    if var doubted = try? DoubtedVersions(of: chain.chain, in: state, at: place) { doubted.remove([version]) }
+    if var harmed = try? HarmedVersions(of: chain.chain, in: state, at: place) { harmed.remove([version]) }
   }
 
   /// Writes the version anew, when all of its content can be had.

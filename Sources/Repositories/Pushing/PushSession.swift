@@ -103,14 +103,14 @@ package struct PushSession: ~Copyable {
     var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: present)
     let newest = end.history.newest
     let isSpared = newest.map { !present.condemns($0.name.digest) } ?? true
-    let doubted = try DoubtedVersions(of: chain, in: state)
+    let doubted = try DoubtedVersions(of: chain, in: state, at: repository.place)
     var said = Annotations.none
     // Who may not read what was said later can push all the same.
     do { said = try await annotations } catch let error as StoreError where error.code == .forbidden {}
     let isDoubted = newest.map { !doubted.isEmpty || said.damage(of: $0.facts) != nil } ?? false
     let whole = try await loader.add(newest, isDoubted: isDoubted) && isSpared
     // No listing shows that a manifest is spoilt there, and one that is kept here hides it.
-    let harmed = try? HarmedVersions(of: chain, in: state)
+    let harmed = try? HarmedVersions(of: chain, in: state, at: repository.place)
     let isHarmed = newest.map { harmed?.contains($0.id) ?? true } ?? false
     let accepted = Set(loader.known.entries.keys)
     try await loader.add(partials: end.history.partials, journal: journal.entries)

@@ -6,31 +6,44 @@ package import Sealing
 /// looked at, or one pushed since, while somebody looked, which rests on the same packs.
 ///
 /// Remembered by this machine alone, one hexadecimal id a line, and behind it a line `structure` where a look at that
-/// showed it; until a version is pushed that rests on none of them, or they are restored, read, or looked at as hard,
-/// after all. Which of their packs are damaged a check or a repair finds out (`DamagedPacks`).
+/// showed it, and a line `at <place>`; until a version is pushed there that rests on none of them, or they are restored,
+/// read, or looked at as hard, after all. Which of their packs are damaged a check or a repair finds out (`DamagedPacks`).
 package struct DoubtedVersions: Sendable {
   /// What proves that they are whole again.
-  private var proofs: [Digest: HarmedVersions.Proof] = [:]
+  private var proofs: [PlacedVersion: HarmedVersions.Proof] = [:]
+  private let place: String?
   private let path: String
 
+  private static let placeKey = "at "
+
+  /// - Parameter place: what was found elsewhere is passed over, and stays; `nil` to ask for all.
   /// - Throws: `.stateFolder` when there may be some that cannot be read: to build on those would be no better.
-  package init(of chain: ChainID, in state: StateFolder) throws(RepositoryError) {
+  package init(of chain: ChainID, in state: StateFolder, at place: String? = nil) throws(RepositoryError) {
+    self.place = place
     path = "\(state.path)/\(chain.hex)/doubted"
     let bytes = try StateFiles.read(path)
-    var last: Digest?
+    var lines: [(id: Digest, proof: HarmedVersions.Proof, place: String?)] = []
     for line in String(decoding: bytes ?? [], as: UTF8.self).split(separator: "\n") {
       if let id = Layout.digest(line) {
-        proofs[id] = .content
-        last = id
-      } else if let id = last, let proof = HarmedVersions.Proof(rawValue: String(line)) {
-        proofs[id] = proof
+        lines.append((id: id, proof: .content, place: nil))
+      } else if lines.isEmpty {
+        continue
+      } else if let proof = HarmedVersions.Proof(rawValue: String(line)) {
+        lines[lines.count - 1].proof = proof
+      } else if line.hasPrefix(Self.placeKey) {
+        lines[lines.count - 1].place = String(line.dropFirst(Self.placeKey.count))
       }
     }
+    for line in lines { proofs[PlacedVersion(version: line.id, place: line.place)] = line.proof }
   }
 
-  package var isEmpty: Bool { proofs.isEmpty }
+  package var isEmpty: Bool { here.isEmpty }
 
-  package func contains(_ version: Digest) -> Bool { proofs[version] != nil }
+  package func contains(_ version: Digest) -> Bool {
+    PlacedVersion.all(of: version, at: place, among: proofs.keys).contains { proofs[$0] != nil }
+  }
+
+  private var here: [PlacedVersion] { proofs.keys.filter { $0.holds(at: place) } }
 
   /// Durable when it returns. Where all of a version is to be read, another look at the structure changes nothing.
   /// - Parameter proof: what takes the doubt back.
@@ -38,9 +51,10 @@ package struct DoubtedVersions: Sendable {
   package mutating func add(
     _ version: Digest, until proof: HarmedVersions.Proof = .content, of chain: ChainID, in state: StateFolder
   ) throws(RepositoryError) {
-    let known = proofs[version]
+    let key = PlacedVersion(version: version, place: place)
+    let known = proofs[key]
     guard known != proof, known != .content else { return }
-    proofs[version] = proof
+    proofs[key] = proof
     _ = try state.folder(of: chain)
     try write()
   }
@@ -49,8 +63,13 @@ package struct DoubtedVersions: Sendable {
   /// cannot be taken back costs a push that stores more than it needs.
   /// - Parameter proof: how they were looked at.
   package mutating func remove(_ versions: some Sequence<Digest>, seen proof: HarmedVersions.Proof = .content) {
+    let keys = versions.flatMap { PlacedVersion.all(of: $0, at: place, among: proofs.keys) }
+    drop(keys.filter { proofs[$0] == .structure || proof == .content })
+  }
+
+  private mutating func drop(_ keys: [PlacedVersion]) {
     var fewer = proofs
-    for version in versions where fewer[version] == .structure || proof == .content { fewer[version] = nil }
+    for key in keys { fewer[key] = nil }
     guard fewer.count < proofs.count else { return }
     proofs = fewer
     if proofs.isEmpty { StateFiles.remove(path) } else { try? write() }
@@ -60,11 +79,14 @@ package struct DoubtedVersions: Sendable {
   /// stays: the push may rest on it.
   static func settle(_ known: DoubtedVersions, of chain: ChainID, in state: StateFolder) {
     guard var now = try? DoubtedVersions(of: chain, in: state) else { return }
-    now.remove(known.proofs.keys)
+    now.drop(known.here)
   }
 
   private func write() throws(RepositoryError) {
-    let lines = proofs.map { id, proof in id.hex + "\n" + (proof == .content ? "" : proof.rawValue + "\n") }
+    let lines = proofs.map { key, proof in
+      let rest = [proof == .content ? nil : proof.rawValue, key.place.map { Self.placeKey + $0 }]
+      return ([key.version.hex] + rest.compactMap { $0 }).joined(separator: "\n") + "\n"
+    }
     try StateFiles.write(Array(lines.sorted().joined().utf8), to: path)
   }
 }

@@ -4,8 +4,8 @@ package import Sealing
 /// all of their content. `status` tells of them each day, and to `forget` none takes another's place.
 ///
 /// Beside `DoubtedVersions`, which a push settles: what it makes rests on none of them, and they are harmed all the same.
-/// One a line: the hexadecimal id, what proves that it is whole again, and, where that is known, the damaged packs that
-/// harmed it: a version that was written anew needs none of them any more.
+/// One a line: the hexadecimal id, what proves that it is whole again, where it was found so, and, where that is known, the
+/// damaged packs that harmed it: a version that was written anew needs none of them any more.
 package struct HarmedVersions: Sendable {
   package enum Proof: String, Sendable {
     /// What is there, in which length, and how it hangs together: every check looks at that.
@@ -35,26 +35,39 @@ package struct HarmedVersions: Sendable {
     }
   }
 
-  private var harms: [Digest: Harm] = [:]
+  private var harms: [PlacedVersion: Harm] = [:]
+  private let place: String?
   private let path: String
 
+  /// - Parameter place: what was found elsewhere is passed over, and stays; `nil` to ask for all.
   /// - Throws: `.stateFolder` when there may be some that cannot be read.
-  package init(of chain: ChainID, in state: StateFolder) throws(RepositoryError) {
+  package init(of chain: ChainID, in state: StateFolder, at place: String? = nil) throws(RepositoryError) {
+    self.place = place
     path = "\(state.path)/\(chain.hex)/harmed"
     let bytes = try StateFiles.read(path)
     for line in String(decoding: bytes ?? [], as: UTF8.self).split(separator: "\n") {
       let words = line.split(separator: " ")
       guard let word = words.first, let id = Layout.digest(word) else { continue }
       let proof = words.dropFirst().first.flatMap { Proof(rawValue: String($0)) } ?? .content
-      harms[id] = Harm(proof, by: Set(words.dropFirst(2).compactMap { Layout.digest($0) }))
+      let rest = words.dropFirst(2)
+      let place = rest.first { $0.utf8.count == Self.placeLength }.map { String($0) }
+      harms[PlacedVersion(version: id, place: place)] = Harm(proof, by: Set(rest.compactMap { Layout.digest($0) }))
     }
   }
 
-  package func contains(_ version: Digest) -> Bool { harms[version] != nil }
+  /// Half as long as the name of a pack.
+  private static let placeLength = 32
+
+  package func contains(_ version: Digest) -> Bool { harm(of: version) != nil }
+
+  private func harm(of version: Digest) -> Harm? {
+    PlacedVersion.all(of: version, at: place, among: harms.keys).compactMap { harms[$0] }
+      .reduce(nil) { known, other in known?.joined(with: other) ?? other }
+  }
 
   /// The packs that harm a version: all that was found damaged of it. `nil` where only its content proves that it is whole.
   package func packs(harming version: Digest) -> Set<Digest>? {
-    harms[version].flatMap { $0.packs.isEmpty ? nil : $0.packs }
+    harm(of: version).flatMap { $0.packs.isEmpty ? nil : $0.packs }
   }
 
   /// Durable when it returns.
@@ -62,7 +75,11 @@ package struct HarmedVersions: Sendable {
   package mutating func add(
     _ found: [Digest: Harm], of chain: ChainID, in state: StateFolder
   ) throws(RepositoryError) {
-    let all = harms.merging(found) { known, new in known.joined(with: new) }
+    var all = harms
+    for (version, harm) in found {
+      let key = PlacedVersion(version: version, place: place)
+      all[key] = all[key]?.joined(with: harm) ?? harm
+    }
     guard all != harms else { return }
     harms = all
     _ = try state.folder(of: chain)
@@ -73,15 +90,20 @@ package struct HarmedVersions: Sendable {
   /// - Parameter proof: how they were looked at.
   package mutating func remove(_ versions: some Sequence<Digest>, seen proof: Proof = .content) {
     var fewer = harms
-    for version in versions where proof == .content || fewer[version]?.proof == .structure { fewer[version] = nil }
+    for version in versions {
+      for key in PlacedVersion.all(of: version, at: place, among: harms.keys)
+      where proof == .content || fewer[key]?.proof == .structure { fewer[key] = nil }
+    }
     guard fewer.count < harms.count else { return }
     harms = fewer
     if harms.isEmpty { StateFiles.remove(path) } else { try? write() }
   }
 
   private func write() throws(RepositoryError) {
-    let lines = harms.map { id, harm in
-      ([id.hex, harm.proof.rawValue] + harm.packs.map(\.hex).sorted()).joined(separator: " ") + "\n"
+    let lines = harms.map { key, harm in
+      let place = key.place.map { [$0] } ?? []
+      let words = [key.version.hex, harm.proof.rawValue] + place + harm.packs.map(\.hex).sorted()
+      return words.joined(separator: " ") + "\n"
     }
     try StateFiles.write(Array(lines.sorted().joined().utf8), to: path)
   }

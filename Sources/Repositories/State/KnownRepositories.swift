@@ -23,13 +23,17 @@ package struct KnownRepositories {
   /// - Throws: `.stateFolder` when there may be some that cannot be read: what would be written then forgets them.
   package init(at store: any ObjectStore, in state: String) throws(RepositoryError) {
     self.state = state
-    name = String(Digest.sha256(of: Array(store.traits.identity.utf8)).hex.prefix(32))
+    name = Self.name(of: store)
     path = "\(state)/places/\(name)"
     let bytes = try StateFiles.read(path, limit: 1 << 20)
     held = bytes ?? []
     for line in String(decoding: held, as: UTF8.self).split(separator: "\n") { add(line) }
     // Nobody writes one without any.
     if bytes != nil, ids.isEmpty { isSpoilt = true }
+  }
+
+  static func name(of store: any ObjectStore) -> String {
+    String(Digest.sha256(of: Array(store.traits.identity.utf8)).hex.prefix(32))
   }
 
   private mutating func add(_ line: Substring) {
