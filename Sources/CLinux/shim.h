@@ -8,7 +8,7 @@ int syncfs(int descriptor);
 
 /* <unistd.h> and <fcntl.h> belong to Swift's own module. */
 long syscall(long number, ...);
-enum { sl_from_current_folder = -100, sl_without_asking = 0x4000 };
+enum { sl_from_current_folder = -100, sl_without_asking = 0x4000, sl_without_following = 0x100 };
 
 /* Takes room on the disk for a part of a file, whose content stays as it is: zeros, where nothing was written.
    Where the file system cannot, nothing is done in its place. Returns 0, or -1 with errno. */
@@ -47,5 +47,15 @@ static inline int sl_known_file(const char *path, unsigned *mode, unsigned *majo
   *major = found.stx_dev_major;
   *minor = found.stx_dev_minor;
   *inode = found.stx_ino;
+  return 0;
+}
+
+/* When what stands under a name of a folder was made. A link is not followed. Returns 0, or -1 where that is not known. */
+static inline int sl_born(int folder, const char *name, long long *seconds, unsigned *nanoseconds) {
+  struct statx found;
+  if (syscall(__NR_statx, folder, name, sl_without_following, STATX_BTIME, &found) != 0) return -1;
+  if ((found.stx_mask & STATX_BTIME) == 0) return -1;
+  *seconds = found.stx_btime.tv_sec;
+  *nanoseconds = found.stx_btime.tv_nsec;
   return 0;
 }

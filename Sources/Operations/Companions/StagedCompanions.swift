@@ -108,13 +108,13 @@ final class StagedCompanions: Sendable {
   func open(_ member: String) throws -> RestoredMember { try tree.open(member, O_RDONLY) }
 
   /// What a top is in its file system, also when it has its place.
-  /// - Parameter top: `nil` is all that has not been moved.
-  func inode(of top: String?) throws -> UInt64 {
+  /// - Parameter top: `nil` is all that is left when the folder of external files has its place.
+  /// - Returns: `nil` where something in it was closed to us, too.
+  func stamp(of top: String?) throws -> PlaceStamp? {
     let own = try tree.place(of: top)
-    guard let status = own.folder.status(own.name) else {
-      throw OperationError.fileSystem("cannot find \(own.path)", errno)
-    }
-    return UInt64(status.st_ino)
+    guard own.stands else { throw OperationError.fileSystem("cannot find \(own.path)", errno) }
+    let leaving = top == nil ? [supportFolder].compactMap { $0 } : []
+    return PlaceStamp(of: own.name, in: own.folder, leaving: leaving)
   }
 
   /// Gives a top its place, without replacing anything.

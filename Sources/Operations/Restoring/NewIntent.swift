@@ -4,14 +4,18 @@ import Sealing
 import Storage
 
 /// What a restore is about to put beside a new file, written there before anything gets its place, and removed when the file
-/// has its name: what stands there without the file was put by one that was killed in between, and is in nobody's way.
+/// has its name: what stands there without the file, and is as it was then, was put by one that was killed in between, and
+/// is in nobody's way.
 ///
-/// Of each place its path from the folder on, and the inode that it gets, each ended by a zero byte. A name alone would be
-/// that of whatever somebody puts there later.
+/// Of each place its path from the folder on, and the stamp of what it gets, each ended by a zero byte. A name alone would
+/// be that of whatever somebody puts there later, and the folder alone may hold by now what exists nowhere else: a database
+/// that was restored into it, or what an application has written.
 struct NewIntent {
+  private typealias Noted = (path: String, stamp: PlaceStamp)
+
   /// As it is about to be called.
   let database: String
-  private let places: [(path: String, inode: UInt64)]
+  private let places: [Noted]
   private var folder: String { PathSteps.folder(of: database) }
   private var path: String { ReplaceIntent.path(of: database, "new") }
 
@@ -23,32 +27,37 @@ struct NewIntent {
     let bytes = (try? StateFiles.read(note, limit: 64 << 20, of: [0, geteuid()])) ?? nil
     let words = (bytes ?? []).split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     places = stride(from: 0, to: words.count - words.count % 2, by: 2).compactMap { index in
-      guard Core.Member.isSafe(words[index]), let inode = UInt64(words[index + 1]) else { return nil }
-      return (path: words[index], inode: inode)
+      guard Core.Member.isSafe(words[index]) else { return nil }
+      return (path: words[index], stamp: PlaceStamp(noted: words[index + 1]))
     }
   }
 
-  /// Absolute where the database is: what of it stands there, without the database.
-  var left: [String] {
-    guard !places.isEmpty, !CompanionsPlace.stands(database) else { return [] }
-    return places.compactMap { place in
-      let path = RestoredFile.path(place.path, in: folder)
-      return HeldPlace(path, below: folder).flatMap { Self.isLeft($0, place.inode) ? path : nil }
-    }
-  }
+  /// Where the database stands, nothing of it was left.
+  private var noted: [Noted] { CompanionsPlace.stands(database) ? [] : places }
+
+  /// Absolute where the database is: what of it stands there, without the database, and as it was put.
+  var left: [String] { noted.compactMap { heldIfLeft($0)?.path } }
 
   /// Whether that stands at a place.
-  func isLeft(_ place: String) -> Bool {
-    guard !places.isEmpty else { return false }
+  func isLeft(_ place: String) -> Bool { notes(at: place).contains { heldIfLeft($0) != nil } }
+
+  /// Whether something was put, or about to be put, at a place.
+  func isNoted(_ place: String) -> Bool { !notes(at: place).isEmpty }
+
+  private func notes(at place: String) -> [Noted] {
     let own = RestoredFile.path(fromFolder(place), in: folder)
-    return left.contains { MemberPath.isSame($0, own) }
+    return noted.filter { MemberPath.isSame(RestoredFile.path($0.path, in: folder), own) }
   }
 
-  private static func isLeft(_ place: HeldPlace, _ inode: UInt64) -> Bool {
-    guard let status = place.folder.status(place.name) else { return false }
-    if UInt64(status.st_ino) == inode { return true }
+  private func heldIfLeft(_ noted: Noted) -> HeldPlace? {
+    let place = HeldPlace(RestoredFile.path(noted.path, in: folder), below: folder)
+    return place.flatMap { Self.isLeft($0, noted.stamp) ? $0 : nil }
+  }
+
+  private static func isLeft(_ place: HeldPlace, _ stamp: PlaceStamp) -> Bool {
+    if PlaceStamp(of: place.name, in: place.folder) == stamp { return true }
     // One that was killed between making a folder's place and filling it leaves an empty one.
-    guard status.st_mode & S_IFMT == S_IFDIR, let found = place.folder.folder(place.name)?.names() else { return false }
+    guard let found = place.folder.folder(place.name)?.names() else { return false }
     return found.names.isEmpty && found.unreadable.isEmpty
   }
 
@@ -61,20 +70,26 @@ struct NewIntent {
   /// Durable when it returns. What was read before stays as it was read.
   fileprivate func note(_ claims: [StagedCompanions.Claim]) throws {
     var bytes: [UInt8] = []
-    for word in claims.flatMap({ [fromFolder($0.place), "\($0.inode)"] }) {
-      bytes += word.utf8
-      bytes.append(0)
+    for claim in claims {
+      // Of what nobody can look through it could not be told later whether it is as it was: it is in the way then.
+      guard let stamp = claim.stamp else { continue }
+      for word in [fromFolder(claim.place), stamp.text] {
+        bytes += word.utf8
+        bytes.append(0)
+      }
     }
     try RestoredFile.write(bytes, to: path, of: database)
   }
 
-  /// Moves away what is left: nobody has opened it together with a database.
+  /// Moves away what is left. Nobody has it open, and each is looked at once more right before it goes: what the notice says
+  /// of it must be true.
   fileprivate func moveAway(_ time: String, _ reporter: any Reporter) throws {
-    for path in left {
-      guard let away = try HeldPlace(path, below: folder)?.moveAway(time) else { continue }
+    try demandNobody()
+    for place in noted {
+      guard let held = heldIfLeft(place), let away = try held.moveAway(time) else { continue }
       reporter.notice(
-        "moved away what an earlier restore of \(database) that did not end had put there: \(path) is \(away), and may be "
-          + "deleted")
+        "moved away what an earlier restore of \(database) that did not end had put there: \(held.path) is \(away), and "
+          + "may be deleted")
     }
   }
 
@@ -123,12 +138,13 @@ extension StagedCompanions {
   /// A place that is about to be taken, and by what.
   struct Claim {
     let place: String
-    let inode: UInt64
+    /// `nil` where that cannot be told.
+    let stamp: PlaceStamp?
   }
 
   func claims(beside path: String, _ layout: CompanionsPlace.Layout) throws -> [Claim] {
     try CompanionsPlace(self, beside: path, layout).places.map { place in
-      Claim(place: place.path, inode: try inode(of: place.member))
+      Claim(place: place.path, stamp: try stamp(of: place.member))
     }
   }
 }

@@ -224,21 +224,24 @@ package struct Restore: Sendable {
     _ request: Request, at path: String, _ work: () async throws -> Value
   ) async throws -> Value {
     do { return try await work() } catch var error as OperationError where error.code == "destinationExists" {
-      guard !request.onlyIfMissing else {
-        error.hint = "Move away what stands there: with --if-missing nothing is replaced."
-        throw error
-      }
-      let ways =
-        CompanionsPlace.stands(path)
-        ? "Stop its application and add --replace, or add --live while it runs"
-        : "Stop its application and add --replace, or move that away"
-      // Of all databases each has its place.
-      error.hint =
-        switch request.place {
-        case .home: "\(ways)."
-        case .file, .origin: "\(ways); or name another file with --to."
-        }
+      let hints = [Self.hint(request, whenInTheWayOf: path), NewIntent.keeping(error)]
+      error.hint = hints.compactMap { $0 }.joined(separator: " ")
       throw error
+    }
+  }
+
+  private static func hint(_ request: Request, whenInTheWayOf path: String) -> String {
+    guard !request.onlyIfMissing else {
+      return "Move away what stands there: with --if-missing nothing is replaced."
+    }
+    let ways =
+      CompanionsPlace.stands(path)
+      ? "Stop its application and add --replace, or add --live while it runs"
+      : "Stop its application and add --replace, or move that away"
+    // Of all databases each has its place.
+    return switch request.place {
+    case .home: "\(ways)."
+    case .file, .origin: "\(ways); or name another file with --to."
     }
   }
 }

@@ -1,0 +1,182 @@
+import FoundationEssentials
+import Glibc
+import Snapshots
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+
+/// What a restore of a new file that was killed has left in the places of what comes with it may be in use since: it may hold
+/// what exists nowhere else.
+@Suite struct KilledNewInUseTests {
+  private struct Killed: Error {}
+
+  /// `app.db` was pushed with `att`, in which there are files and a database. A restore to `app.db`, or a pull to `out.db`,
+  /// was killed when that had its place.
+  private struct Home {
+    let road: Road
+    let isPull: Bool
+    /// The file that is about to be made.
+    let destination: String
+    /// What stands there without it.
+    let tops: [String]
+    /// The folder that was `att`.
+    let att: String
+
+    init(pulling isPull: Bool = false, store: Bool = false) async throws {
+      road = try await Road()
+      self.isPull = isPull
+      let (path, home) = (road.scratch.file("app.db"), road.scratch.file("att"))
+      destination = isPull ? road.scratch.file("out.db") : path
+      tops = isPull ? ["\(destination).companions"] + (store ? [road.scratch.file(".out_SUPPORT")] : []) : [home]
+      att = isPull ? "\(destination).companions/att" : home
+      if store { _ = try CoreDataSample(path, external: 1) } else { _ = try road.database(rows: 40) }
+      try FileManager.default.createDirectory(atPath: "\(home)/deep", withIntermediateDirectories: true)
+      for name in ["a", "deep/b"] { try writeFile("\(home)/\(name)", [1, 2]) }
+      try SQLite.run("create table i(v); insert into i values('pushed')", on: "\(home)/inner.db")
+      var source = DatabaseSource(name: "app", path: path)
+      source.companions = [Companion("att")]
+      #expect(try await road.push(source).failures.isEmpty)
+      for place in [path, home] { try removeFile(place) }
+      try await kill()
+    }
+
+    /// Leaves what one that is killed there leaves: it is out of sight while that one takes back what it did.
+    private func kill() async throws {
+      let moves = (tops + [ReplaceIntent.path(of: destination, "new")]).map { (from: $0, to: "\($0)-hidden") }
+      var pull = Pull(road.world)
+      pull.onNew = {
+        for move in moves { rename(move.from, move.to) }
+        throw Killed()
+      }
+      let killed = pull
+      await #expect(throws: (any Error).self) { try await run(with: killed) }
+      for move in moves { try #require(rename(move.to, move.from) == 0, "\(move.from)") }
+      #expect(FileIdentity(at: destination) == nil)
+    }
+
+    func request(_ configured: [String: String] = [:]) -> Restore.Request {
+      var request = Restore.Request(place: .home(destination))
+      request.configured = configured
+      return request
+    }
+
+    func run(_ configured: [String: String] = [:], with other: Pull? = nil) async throws {
+      let pull = other ?? Pull(road.world)
+      if isPull {
+        _ = try await pull.run(.latest(database: "app"), from: road.target, to: .file(destination))
+      } else {
+        _ = try await Restore(pull).run(.latest(database: "app"), from: road.target, request(configured))
+      }
+    }
+
+    /// Why the next one does not go on.
+    func refusal(_ configured: [String: String] = [:], with pull: Pull? = nil) async -> OperationError? {
+      await #expect(throws: OperationError.self) { try await run(configured, with: pull) }
+    }
+
+    /// A pull in which something happens between the fetch and the names.
+    func pull(_ happening: @escaping @Sendable () async throws -> Void) -> Pull {
+      var pull = Pull(road.world)
+      pull.alwaysChecks = true
+      pull.check = { _ in
+        try await happening()
+        return .ok
+      }
+      return pull
+    }
+
+    var undone: [String] { road.files(in: road.scratch.path).filter { $0.contains(".undone-") } }
+
+    /// Reads a database of `att` and keeps it open: in rollback mode that leaves no trace.
+    static func reader(of database: String, _ scratch: Scratch) async throws -> Keeper {
+      try await Keeper(
+        database, "db.execute('select * from i').fetchall(); say('ready'); time.sleep(600)", in: scratch)
+    }
+  }
+
+  enum Change: String, CaseIterable, Sendable {
+    case added, written, deeper, removed, inserted
+  }
+
+  @Test(arguments: Change.allCases)
+  func `what was changed in it since is in the way, and the hint says how to keep it`(change: Change) async throws {
+    let home = try await Home()
+    switch change {
+    case .added: try writeFile("\(home.att)/mine", [7])
+    case .written: try writeFile("\(home.att)/a", [7, 7])
+    case .deeper: try writeFile("\(home.att)/deep/b", [7, 7])
+    case .removed: try removeFile("\(home.att)/a")
+    case .inserted: try SQLite.run("insert into i values('never pushed')", on: "\(home.att)/inner.db")
+    }
+    let error = await home.refusal()
+    #expect(error?.code == "destinationExists" && home.undone.isEmpty)
+    #expect(error?.message.contains("\(home.att) exists already: an earlier restore of") == true)
+    let hint = error?.hint ?? ""
+    #expect(hint.contains("add --replace"))
+    let start = try #require(hint.firstRange(of: "mv -nT -- ")?.lowerBound)
+    #expect(system(String(hint[start...])) == 0)
+    try await home.run()
+    #expect(try fileBytes("\(home.att)/a") == [1, 2] && home.undone.isEmpty)
+    #expect(FileIdentity(at: "\(home.att).kept/inner.db") != nil)
+  }
+
+  @Test func `a database that somebody has open is not moved away under them`() async throws {
+    let home = try await Home()
+    let keeper = try await Home.reader(of: "\(home.att)/inner.db", home.road.scratch)
+    let preview = try await Restore(Pull(home.road.world)).preview(
+      .latest(database: "app"), from: home.road.target, home.request())
+    #expect(preview.refusal?.code == "databaseInUse")
+    let error = await home.refusal()
+    #expect(error?.code == "databaseInUse" && error?.message.contains("process \(keeper.child.pid)") == true)
+    #expect(home.undone.isEmpty)
+    keeper.child.signal(SIGKILL)
+    await keeper.child.end()
+    try await home.run()
+    #expect(home.undone.count == 1)
+  }
+
+  /// An application that has not written yet, and that this user does not see.
+  @Test func `a configured database that lies in it is not moved away`() async throws {
+    let home = try await Home()
+    let error = await home.refusal(["app": home.destination, "inner": "\(home.att)/inner.db"])
+    #expect(error?.code == "destinationExists" && error?.message.contains("'inner' lies in it") == true)
+    #expect(error?.hint?.contains("mv -nT -- ") == true && home.undone.isEmpty)
+    try await home.run(["app": home.destination, "inner": home.road.scratch.file("none/inner.db")])
+    #expect(home.undone.count == 1)
+  }
+
+  @Test func `what was changed while all was fetched is in the way`() async throws {
+    let home = try await Home(pulling: true)
+    let mine = "\(home.att)/mine"
+    let error = await home.refusal(with: home.pull { try writeFile(mine, [7]) })
+    #expect(error?.code == "destinationExists" && home.undone.isEmpty)
+    #expect(try fileBytes(mine) == [7])
+  }
+
+  @Test func `nor is one moved away that was opened while all was fetched`() async throws {
+    let home = try await Home(pulling: true)
+    let (database, scratch) = ("\(home.att)/inner.db", home.road.scratch)
+    let keeper = Locked<Keeper?>(nil)
+    let pull = home.pull {
+      let started = try await Home.reader(of: database, scratch)
+      keeper.withLock { $0 = started }
+    }
+    let error = await home.refusal(with: pull)
+    let child = try #require(keeper.withLock { $0?.child })
+    child.signal(SIGKILL)
+    await child.end()
+    #expect(error?.code == "databaseInUse" && home.undone.isEmpty)
+    try await home.run()
+    #expect(home.undone.count == 1)
+  }
+
+  /// The folder of a Core Data store's external files goes out of what gets its place behind it.
+  @Test func `one that was killed when a store's external files had their place is gone on with`() async throws {
+    let home = try await Home(pulling: true, store: true)
+    try await home.run()
+    #expect(try fileBytes("\(home.att)/a") == [1, 2])
+    #expect(home.undone.count == 2)
+  }
+}
