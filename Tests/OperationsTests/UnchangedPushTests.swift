@@ -102,6 +102,40 @@ import Testing
     for _ in 0..<2 { #expect(try await isUnchanged() == true && asked.withLock { $0 } == 2) }
   }
 
+  /// Without one of them nothing can be restored, whatever versions and packs are there.
+  @Test func `an unchanged database is no success at a folder that does not open any more`() async throws {
+    let disk = try await Disk()
+    for part in ["keyring", "keys", "config"] {
+      let (there, away) = ("\(disk.path)/\(part)", "\(disk.path).\(part)")
+      try FileManager.default.moveItem(atPath: there, toPath: away)
+      for isCut in [false, true] {
+        if isCut {
+          try FileManager.default.createDirectory(atPath: there, withIntermediateDirectories: false)
+          for name in try names(in: away) {
+            try writeFile("\(there)/\(name)", Array(try fileBytes("\(away)/\(name)").dropLast()))
+          }
+        }
+        let outcome = try await disk.push()
+        #expect(outcome.pushed.isEmpty && outcome.failures.map(\.target) == ["disk"], "\(part), cut: \(isCut)")
+      }
+      try removeFile(there)
+      try FileManager.default.moveItem(atPath: away, toPath: there)
+      #expect(try await disk.push().pushed.map(\.unchanged) == [true])
+    }
+  }
+
+  @Test func `a key that was added at a folder has an unchanged database ask for its own once`() async throws {
+    let disk = try await Disk()
+    #expect(try await disk.push().pushed.map(\.unchanged) == [true])
+    #expect(disk.asked.withLock { $0 } == 0)
+    _ = try await ManageKeys(disk.road.world).addRecoveryKey(at: disk.target)
+    disk.asked.withLock { $0 = 0 }
+    for _ in 0..<2 {
+      #expect(try await disk.push().pushed.map(\.unchanged) == [true])
+      #expect(disk.asked.withLock { $0 } == 1)
+    }
+  }
+
   /// A person may note what a push says, and ask for it one day.
   @Test func `what is remembered of another version, or has a wrong digit, costs a snapshot`() async throws {
     let road = try await Road()
@@ -215,5 +249,38 @@ import Testing
     var push = Push(road.world)
     push.take = { _, _ in try fail() }
     return push
+  }
+}
+
+/// A folder that a database was pushed to, and how often a key was asked for since.
+private struct Disk {
+  let road: Road
+  let path: String
+  let target: TargetAccess
+  let database: DatabaseSource
+  let asked: Locked<Int>
+
+  init() async throws {
+    let road = try await Road()
+    let asked = Locked(0)
+    let unlock = road.target.unlock
+    path = road.scratch.file("disk")
+    target = TargetAccess(
+      name: "disk", store: try FolderStore(path: path, create: true),
+      unlock: {
+        asked.withLock { $0 += 1 }
+        return try await unlock()
+      })
+    database = DatabaseSource(name: "app", path: try road.database(rows: 200))
+    (self.road, self.asked) = (road, asked)
+    _ = try await Initialize(road.world).run(at: target, ifMissing: false)
+    // A file touched less than two seconds ago proves nothing by its times.
+    try await Task.sleep(for: .milliseconds(2200))
+    #expect(try await push().pushed.map(\.unchanged) == [false])
+    asked.withLock { $0 = 0 }
+  }
+
+  func push() async throws -> Push.Outcome {
+    try await Push(road.world).run(Push.Request(database: database, targets: [target]))
   }
 }

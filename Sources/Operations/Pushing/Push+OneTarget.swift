@@ -6,8 +6,8 @@ import Storage
 extension Push {
   /// Seals the copy for one target, and remembers it as what is the newest there.
   func sealForOne(
-    _ target: TargetAccess, _ repository: Repository, _ copy: PushCopy, _ capture: CompanionCapture,
-    _ deltas: DeltaPlan, _ request: Request, _ host: String, _ outcome: inout Outcome
+    _ target: TargetAccess, _ repository: Repository, openedWith opening: String?, _ copy: PushCopy,
+    _ capture: CompanionCapture, _ deltas: DeltaPlan, _ request: Request, _ host: String, _ outcome: inout Outcome
   ) async throws -> (Pushed, PushSession.Result) {
     capture.events.beginTarget()
     let snapshot = copy.begun
@@ -64,7 +64,8 @@ extension Push {
     let isSettled = shortfalls.isEmpty && (captured.digest == nil || captured.isSettled)
     // One that cannot be checked here cannot be tomorrow either, unless SQLite is another then.
     if !request.dryRun, try await !copy.outcome().isDamaged, isSettled {
-      remember(version, result, .init(database), snapshot, captured.digest, repository, at: memory)
+      remember(
+        version, result, .init(database), snapshot, captured.digest, repository, openedWith: opening, at: memory)
     }
     var pushed = Pushed(version: version, unchanged: result.unchanged, dryRun: request.dryRun)
     pushed.beside = Beside(captured, capture.events.all)

@@ -65,17 +65,30 @@ extension Push {
   ) async -> VersionSummary? {
     guard let chain = ChainID(hex: memory.chain),
       let listed = try? await target.store.list(prefix: Layout.versions(of: chain)),
-      memory.isOfNewest(in: ChainListing(chain: chain, objects: listed)),
-      let packs = await packsListed(with: memory, of: chain, at: target)
+      memory.isOfNewest(in: ChainListing(chain: chain, objects: listed))
     else { return nil }
     var seen = memory
+    guard await opens(&seen, at: target), let packs = await packsListed(with: memory, of: chain, at: target) else {
+      return nil
+    }
     seen.packs = packs
     if !isFresh {
       guard let annotations = await harmlessAnnotations(of: memory, at: target) else { return nil }
       (seen.annotations, seen.seenAt) = (annotations, now)
     }
-    if !isFresh || packs != memory.packs { seen.write(path) }
+    if !isFresh || !seen.showsSame(as: memory) { seen.write(path) }
     return memory.version
+  }
+
+  /// Whether a folder has what the repository is opened with. Where that is other than before, it is opened: a key may have
+  /// been added, or the last keyring lost. At a server that would be three more requests.
+  private func opens(_ memory: inout SourceMemory, at target: TargetAccess) async -> Bool {
+    guard target.store.traits.isLocal else { return true }
+    guard let opening = await target.openingListed() else { return false }
+    if opening == memory.opening { return true }
+    guard (try? await target.open(world)) != nil else { return false }
+    memory.opening = opening
+    return true
   }
 
   /// What the listing of the chain's packs comes to; `nil` when one is missing or cut that the version needs, or when that
@@ -97,9 +110,10 @@ extension Push {
   }
 
   /// Only a settled signature proves anything: a write within the clock's grain would not show.
+  /// - Parameter opening: what a folder listed to open the repository with, before it was opened.
   func remember(
     _ version: VersionSummary, _ result: PushSession.Result, _ source: SourceMemory.Source, _ snapshot: Snapshot,
-    _ companions: Digest?, _ repository: Repository, at path: String
+    _ companions: Digest?, _ repository: Repository, openedWith opening: String?, at path: String
   ) {
     guard snapshot.source.isSettled else { return }
     let manifest = result.manifest
@@ -107,7 +121,8 @@ extension Push {
       source: source, signature: snapshot.source, companions: companions?.hex, repository: repository.id.hex,
       chain: manifest.name.chain.hex,
       object: manifest.name.objectName.text, version: version, seenAt: world.now(),
-      release: version.notCheckable ? CheckOutcome.release : nil, packs: result.listed?.digest.hex)
+      release: version.notCheckable ? CheckOutcome.release : nil, packs: result.listed?.digest.hex,
+      opening: opening)
     memory.write(path)
   }
 
@@ -149,6 +164,9 @@ extension SourceMemory {
   /// Whether the SQLite that works here says of the version what is remembered: a later one may be able to check what an
   /// earlier one could not, and to find damage in it.
   fileprivate var isAsChecked: Bool { !version.notCheckable || release == CheckOutcome.release }
+
+  /// Whether the target showed the same packs, and opens with the same.
+  fileprivate func showsSame(as other: SourceMemory) -> Bool { packs == other.packs && opening == other.opening }
 
   /// Whether the version that is remembered is there, and none after it. A machine that was put back to an earlier state
   /// remembers what was the newest then.

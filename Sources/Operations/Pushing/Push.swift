@@ -210,12 +210,14 @@ package struct Push: Sendable {
         let before = turns.began(at: target.name)
         turns.begin(at: target.name)
         do {
+          // Before it is opened: what opens then was there now.
+          let opening = await target.openingListed()
           let repository = try await target.open(world)
           if let other = opened.updateValue(target, forKey: repository.id) {
             throw OperationError.sameRepository(repository.id, at: target, as: other)
           }
           let (pushed, result) = try await sealForOne(
-            target, repository, copy, capture, plan, request, host, &outcome)
+            target, repository, openedWith: opening, copy, capture, plan, request, host, &outcome)
           outcome.pushed.append(pushed)
           if first == nil { first = result } else { bases?.noteElsewhere(result) }
           plan = plan.behindFirst

@@ -28,6 +28,9 @@ struct SourceMemory: Codable, Sendable {
   /// What the listing of the chain's packs came to then: all that the version needs were in it. An earlier build noted
   /// none.
   var packs: String?
+  /// What the listing of the objects came to that a folder's repository is opened with; it opened then. An earlier build
+  /// noted none, and of other targets none is noted.
+  var opening: String?
 
   struct Source: Codable, Hashable, Sendable {
     var path: String
