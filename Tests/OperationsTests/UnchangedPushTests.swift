@@ -91,7 +91,9 @@ import Testing
       })
     _ = try await Push(road.world).run(Push.Request(database: database, targets: [target]))
     func isUnchanged() async throws -> Bool? {
-      try await Push(road.world).run(Push.Request(database: database, targets: [counting])).pushed.first?.unchanged
+      var request = Push.Request(database: database, targets: [counting])
+      request.verifyRemoteEvery = 0
+      return try await Push(road.world).run(request).pushed.first?.unchanged
     }
     #expect(try await isUnchanged() == true && asked.withLock { $0 } == 0)
     let chain = try #require(road.files(in: "\(disk)/packs").first)
@@ -100,6 +102,51 @@ import Testing
     for _ in 0..<2 { #expect(try await isUnchanged() == true && asked.withLock { $0 } == 1) }
     try FileManager.default.removeItem(atPath: stray)
     for _ in 0..<2 { #expect(try await isUnchanged() == true && asked.withLock { $0 } == 2) }
+  }
+
+  /// A folder looks at each file that it lists, and a chain may have tens of thousands of packs.
+  @Test func `of the packs of an unchanged database at a folder one is looked for, and all once in a while`()
+    async throws
+  {
+    let disk = try await Disk()
+    func lists() async throws -> Int {
+      let before = disk.store.tally.lists
+      #expect(try await disk.push().pushed.map(\.unchanged) == [true])
+      return disk.store.tally.lists - before
+    }
+    func expectAsked(_ times: Int) { #expect(disk.asked.withLock { $0 } == times) }
+    // Of the versions, and of the three that it opens with.
+    for _ in 0..<2 { #expect(try await lists() == 4) }
+    let packs = "\(disk.path)/packs"
+    let folder = "\(packs)/\(try #require(disk.road.files(in: packs).first))"
+    // The first one by its name is the one that is looked for.
+    let stray = "\(folder)/\(String(repeating: "00", count: 32))"
+    try writeFile(stray, [1, 2, 3])
+    #expect(try await lists() == 4)
+    expectAsked(0)
+    #expect(try await disk.push(verifyingEvery: 0).pushed.map(\.unchanged) == [true])
+    expectAsked(1)
+    try removeFile(stray)
+    #expect(try await disk.push().pushed.map(\.unchanged) == [true])
+    expectAsked(2)
+    #expect(try await lists() == 4)
+    // As if an earlier build had pushed it.
+    let path = SourceMemory.path(disk.road.world, disk.database, host: "host", store: disk.store.traits.identity)
+    var memory = try #require(SourceMemory.read(path))
+    memory.listed = nil
+    memory.write(path)
+    for _ in 0..<2 {
+      #expect(try await disk.push().pushed.map(\.unchanged) == [true])
+      expectAsked(3)
+    }
+    #expect(try await lists() == 4)
+    for name in try names(in: folder) {
+      try writeFile("\(folder)/\(name)", Array(try fileBytes("\(folder)/\(name)").dropLast()))
+    }
+    #expect(try await disk.push().pushed.map(\.unchanged) == [false])
+    #expect(try await lists() == 4)
+    try removeFile(folder)
+    #expect(try await disk.push().pushed.map(\.unchanged) == [false])
   }
 
   /// Without one of them nothing can be restored, whatever versions and packs are there.
@@ -256,6 +303,7 @@ import Testing
 private struct Disk {
   let road: Road
   let path: String
+  let store: TallyingStore
   let target: TargetAccess
   let database: DatabaseSource
   let asked: Locked<Int>
@@ -265,8 +313,9 @@ private struct Disk {
     let asked = Locked(0)
     let unlock = road.target.unlock
     path = road.scratch.file("disk")
+    store = TallyingStore(try FolderStore(path: path, create: true))
     target = TargetAccess(
-      name: "disk", store: try FolderStore(path: path, create: true),
+      name: "disk", store: store,
       unlock: {
         asked.withLock { $0 += 1 }
         return try await unlock()
@@ -280,7 +329,9 @@ private struct Disk {
     asked.withLock { $0 = 0 }
   }
 
-  func push() async throws -> Push.Outcome {
-    try await Push(road.world).run(Push.Request(database: database, targets: [target]))
+  func push(verifyingEvery milliseconds: UInt64 = 24 * 3_600_000) async throws -> Push.Outcome {
+    var request = Push.Request(database: database, targets: [target])
+    request.verifyRemoteEvery = milliseconds
+    return try await Push(road.world).run(request)
   }
 }

@@ -28,7 +28,7 @@ extension Push {
   ///
   /// Once in a while three listings prove that the version is still there and still the newest, that the packs are there
   /// that it needs, and that nobody said anything of it since; what was said is read, because it may be that a drill on
-  /// another machine could not restore it.
+  /// another machine could not restore it. A folder is looked at each time, though not at each of its packs.
   func unchanged(
     _ request: Request, _ host: String, _ signature: SourceSignature, _ capture: CompanionCapture,
     at target: TargetAccess, _ turns: PushTurns, mayAsk: Bool
@@ -68,10 +68,9 @@ extension Push {
       memory.isOfNewest(in: ChainListing(chain: chain, objects: listed))
     else { return nil }
     var seen = memory
-    guard await opens(&seen, at: target), let packs = await packsListed(with: memory, of: chain, at: target) else {
+    guard await opens(&seen, at: target), await holdsPacks(&seen, of: chain, isFresh: isFresh, at: target) else {
       return nil
     }
-    seen.packs = packs
     if !isFresh {
       guard let annotations = await harmlessAnnotations(of: memory, at: target) else { return nil }
       (seen.annotations, seen.seenAt) = (annotations, now)
@@ -91,14 +90,34 @@ extension Push {
     return true
   }
 
+  /// Whether the packs are there that the version needs. At a folder, which looks at each file that it lists, one of them
+  /// stands for all from one listing to the next.
+  private func holdsPacks(
+    _ memory: inout SourceMemory, of chain: ChainID, isFresh: Bool, at target: TargetAccess
+  ) async -> Bool {
+    if isFresh, await isThere(memory.listed?.sample, of: chain, at: target) { return true }
+    guard let listed = await packsListed(with: memory, of: chain, at: target) else { return false }
+    memory.listed = listed
+    return true
+  }
+
+  private func isThere(_ pack: SourceMemory.Packs.Sample?, of chain: ChainID, at target: TargetAccess) async -> Bool {
+    guard let pack, let name = Hex.decode(pack.name).flatMap({ Digest($0) }),
+      let shown = try? await target.store.head(Layout.pack(name, of: chain))
+    else { return false }
+    return shown.size == pack.length
+  }
+
   /// What the listing of the chain's packs comes to; `nil` when one is missing or cut that the version needs, or when that
   /// cannot be known. Which it needs is asked for, with a key, only where the listing is another one than before: a prune
   /// takes what no version needs.
-  private func packsListed(with memory: SourceMemory, of chain: ChainID, at target: TargetAccess) async -> String? {
+  private func packsListed(
+    with memory: SourceMemory, of chain: ChainID, at target: TargetAccess
+  ) async -> SourceMemory.Packs? {
     guard let objects = try? await target.store.list(prefix: Layout.packs(of: chain)) else { return nil }
     let listing = PackListing(objects, of: chain)
-    let digest = listing.digest.hex
-    if digest == memory.packs { return digest }
+    let listed = SourceMemory.Packs(listing)
+    if listed.digest == memory.listed?.digest { return listed }
     guard let name = ObjectName(memory.object).flatMap(VersionName.init),
       let repository = try? await target.open(world),
       let state = try? StateFolder(world.stateFolder, repository: repository.id),
@@ -106,7 +125,7 @@ extension Push {
       let needed = try? await repository.packs(of: manifest.facts, state: state),
       listing.holds(needed)
     else { return nil }
-    return digest
+    return listed
   }
 
   /// Only a settled signature proves anything: a write within the clock's grain would not show.
@@ -121,8 +140,8 @@ extension Push {
       source: source, signature: snapshot.source, companions: companions?.hex, repository: repository.id.hex,
       chain: manifest.name.chain.hex,
       object: manifest.name.objectName.text, version: version, seenAt: world.now(),
-      release: version.notCheckable ? CheckOutcome.release : nil, packs: result.listed?.digest.hex,
-      opening: opening)
+      release: version.notCheckable ? CheckOutcome.release : nil,
+      listed: result.listed.map(SourceMemory.Packs.init), opening: opening)
     memory.write(path)
   }
 
@@ -166,7 +185,7 @@ extension SourceMemory {
   fileprivate var isAsChecked: Bool { !version.notCheckable || release == CheckOutcome.release }
 
   /// Whether the target showed the same packs, and opens with the same.
-  fileprivate func showsSame(as other: SourceMemory) -> Bool { packs == other.packs && opening == other.opening }
+  fileprivate func showsSame(as other: SourceMemory) -> Bool { listed == other.listed && opening == other.opening }
 
   /// Whether the version that is remembered is there, and none after it. A machine that was put back to an earlier state
   /// remembers what was the newest then.

@@ -27,7 +27,7 @@ struct SourceMemory: Codable, Sendable {
   var release: String?
   /// What the listing of the chain's packs came to then: all that the version needs were in it. An earlier build noted
   /// none.
-  var packs: String?
+  var listed: Packs?
   /// What the listing of the objects came to that a folder's repository is opened with; it opened then. An earlier build
   /// noted none, and of other targets none is noted.
   var opening: String?
@@ -39,6 +39,24 @@ struct SourceMemory: Codable, Sendable {
 
     init(_ database: DatabaseSource) {
       (path, method, keepFreePages) = (database.path, database.method.rawValue, database.keepFreePages)
+    }
+  }
+
+  struct Packs: Codable, Hashable, Sendable {
+    /// Of names and lengths, hexadecimal.
+    var digest: String
+    /// One of them; `nil` where there are none.
+    var sample: Sample?
+
+    struct Sample: Codable, Hashable, Sendable {
+      /// Hexadecimal.
+      var name: String
+      var length: Int
+    }
+
+    init(_ listing: PackListing) {
+      digest = listing.digest.hex
+      sample = listing.sample.map { Sample(name: $0.name.hex, length: $0.length) }
     }
   }
 

@@ -21,6 +21,11 @@ package struct PackListing: Sendable {
     return .sha256(of: Array(lines.joined().utf8))
   }
 
+  /// One of them, the same for the same packs.
+  package var sample: (name: Digest, length: Int)? {
+    sizes.min { $0.key < $1.key }.map { (name: $0.key, length: $0.value) }
+  }
+
   /// Whether all of them are there in their length.
   package func holds(_ entries: [PackEntry]) -> Bool { entries.allSatisfy { sizes[$0.name] == Int($0.length) } }
 }
