@@ -2,7 +2,7 @@ import Repositories
 import Sealing
 
 /// Looks whether there is a repository at a target and whether the key opens it, for those who want to know before they
-/// do anything.
+/// do anything. It may be that they only read: whoever writes opens it anew, and asks for more.
 package struct OpenRepository: Sendable {
   package var world: World
   package init(_ world: World) { self.world = world }
@@ -11,7 +11,7 @@ package struct OpenRepository: Sendable {
   /// - Throws: `.noRepository`, `.wrongKey`, `.verificationFailed` when it is damaged or was rolled back.
   package func run(at target: TargetAccess) async throws -> String {
     do {
-      return try await target.open(world).id.hex
+      return try await target.open(with: try await target.unlock(), world, isReading: true).id.hex
     } catch {
       throw OperationError(error, doing: "opening \(target.name)")
     }

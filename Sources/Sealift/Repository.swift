@@ -41,6 +41,9 @@ public struct Repository: Sendable {
 
   /// Opens the repository at a target.
   ///
+  /// Where both copies of its sealed configuration are lost it opens all the same, with a remark: versions are listed and
+  /// restored, and ``push(_:tags:note:progress:)`` throws.
+  ///
   /// - Parameters:
   ///   - target: where it is.
   ///   - key: what opens it. Each operation that needs the key asks for it again, and derives what it needs from it: a

@@ -58,6 +58,29 @@ import Testing
     #expect(try await repository.versions().count == 2)
   }
 
+  @Test func `a repository whose configuration is lost opens for who reads, and takes no push`() async throws {
+    try bench.makeDatabase()
+    let made = try await bench.makeRepository()
+    let first = try await made.push(app)
+    try removeFile(bench.scratch.file("target/config"))
+    let before = bench.objects(below: "").sorted()
+    let remarks = Told<String>()
+    var options = Repository.Options()
+    options.onRemark = { remarks.append($0) }
+    let opened = try await Repository.open(at: bench.target, key: bench.key, state: bench.state, options: options)
+    #expect(opened.id == made.id)
+    #expect(remarks.values.contains { $0.contains("no configuration of the repository can be read") })
+    #expect(try await opened.versions().map(\.id) == [first.version.id])
+    try await opened.pull(first.version.id, to: bench.scratch.file("new.db"))
+    #expect(try words(bench.scratch.file("new.db")) == [["t:old", "i:60"]])
+    try SQLite.run("UPDATE t SET word = 'newer' WHERE id = 1", on: bench.database)
+    let refused = await #expect(throws: SealiftError.self) {
+      try await opened.push(app)
+    }
+    #expect(refused?.kind == .verificationFailed && refused?.hint?.contains("below config/") == true)
+    #expect(bench.objects(below: "").sorted() == before)
+  }
+
   @Test func `progress ends with all bytes`() async throws {
     try bench.makeDatabase(rows: 400)
     let repository = try await bench.makeRepository()

@@ -3412,6 +3412,8 @@ MUTANTS = [
            "return known.map { expects($0, at: target, isNamed: false) } ?? true", "return MUTANT || (known.map { expects($0, at: target, isNamed: false) } ?? true)", (r"CommandTests\.CheckCommand",)),
     mutant("without a configuration nothing is restored", "Operations/RepositoryOpening.swift",
            "lackingFile: lackingFile, lackingConfiguration: isReading)", "lackingFile: lackingFile, lackingConfiguration: isReading && !MUTANT)", (r"OperationsTests\.Reading",)),
+    mutant("without a configuration an application reads nothing", "Operations/OpenRepository.swift",
+           "world, isReading: true)", "world, isReading: !MUTANT)", (r"LibraryTests\.RepositoryTests", "LibraryTests")),
     mutant("without a configuration it is written all the same", "Repositories/Repository.swift",
            "if let loss, !lackingConfiguration { throw", "if let loss, !lackingConfiguration, !MUTANT { throw", (r"RepositoriesTests\.UnreadableObject",)),
     mutant("who reads without a configuration may write", "Repositories/Repository.swift",
