@@ -8,16 +8,18 @@ extension TargetAccess {
 
   /// - Parameters:
   ///   - lackingFile: open also a repository whose file was lost.
+  ///   - lackingConfiguration: open also one of which no configuration can be read: what would be written there is refused.
   ///   - isReading: nothing will be written there: it is opened also where this machine cannot read what it has seen there,
   ///     and where no configuration can be read.
   /// - Throws: also `.rolledBack` when this machine has seen a newer keyring, or used another repository there.
   func open(
-    with secret: UnlockSecret, _ world: World, lackingFile: Bool = false, isReading: Bool = false
+    with secret: UnlockSecret, _ world: World, lackingFile: Bool = false, lackingConfiguration: Bool = false,
+    isReading: Bool = false
   ) async throws -> Repository {
     let repository: Repository
     do {
       repository = try await opened(
-        with: secret, world, lackingFile: lackingFile, lackingConfiguration: isReading)
+        with: secret, world, lackingFile: lackingFile, lackingConfiguration: isReading || lackingConfiguration)
     } catch let error as RepositoryError where error.code == .noRepository {
       throw missing(error, world)
     } catch let error as StoreError where error.code == .noTarget {

@@ -199,6 +199,24 @@ import Testing
 
   private static let byName = Self.request { $0.choice = .versions([.latest(database: "app")]) }
 
+  @Test func `a drill without a configuration restores however it chooses, and tells what is not noted`() async throws {
+    let (road, _) = try await pushed(rows: 20)
+    for name in road.store.content.keys where name.text.hasPrefix("config/") { road.store.content[name] = nil }
+    let before = road.store.content
+    for request in [Self.request(), Self.request { $0.databases = ["app"] }, Self.byName] {
+      road.notices.said.withLock { $0 = [] }
+      let drilled = try #require(try await drill(road, request).drilled.first)
+      #expect(drilled.hasPassed && !drilled.recorded)
+      let said = road.notices.said.withLock { $0 }
+      #expect(said.contains { $0.contains("no configuration of the repository can be read") }, "\(said)")
+      #expect(said.contains { $0.contains("could not be noted") }, "\(said)")
+      var unrecorded = request
+      unrecorded.records = false
+      #expect(try await drill(road, unrecorded).drilled.map(\.hasPassed) == [true])
+    }
+    #expect(road.store.content == before)
+  }
+
   @Test func `a drill by name is none of another repository that the same key opens`() async throws {
     let (road, _) = try await pushed(rows: 20)
     let (other, _) = try await pushed(rows: 20)

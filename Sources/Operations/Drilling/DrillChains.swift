@@ -32,7 +32,8 @@ struct DrillChains {
   private let fresh: StateFolder
 
   init(at target: TargetAccess, _ world: World, fresh: World) async throws {
-    let repository = try await target.open(world)
+    // Where nothing can be written, the outcome of a drill is not noted; what this machine has seen there counts all the same.
+    let repository = try await target.open(with: try await target.unlock(), world, lackingConfiguration: true)
     let seen = StateFolder(reading: world.stateFolder, repository: repository.id)
     let state = StateFolder(reading: fresh.stateFolder, repository: repository.id)
     let listed = try await target.store.list(prefix: Layout.versions)

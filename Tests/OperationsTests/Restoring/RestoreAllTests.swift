@@ -56,6 +56,16 @@ import Testing
     #expect(rehearsed.done.allSatisfy { $0.preview?.refusal == nil && $0.preview?.doubt == nil })
   }
 
+  @Test func `every database comes back from a repository without a configuration`() async throws {
+    let road = try await Road()
+    try await pushed(["app", "mail"], at: road)
+    for name in road.store.content.keys where name.text.hasPrefix("config/") { road.store.content[name] = nil }
+    let folder = try Scratch()
+    let outcome = try await RestoreAll(Pull(machine(road))).run(.pull(into: folder.path), from: road.target, host: nil)
+    #expect(outcome.failures.isEmpty)
+    #expect(road.files(in: folder.path) == ["app.sqlite", "mail.sqlite"])
+  }
+
   @Test func `what other hosts have there is no doubt of what this one has seen`() async throws {
     let road = try await Road()
     try await pushed(["app", "mail"], host: "one", at: road)
