@@ -10,6 +10,9 @@ import Testing
 @Suite struct CompanionRepairTests {
   /// A version of a small database and two files, most of it one of them.
   private struct Pushed {
+    /// The last block of the file is so long.
+    static let lastBlock = 60_000
+
     let road: Road
     let database: DatabaseSource
     let version: VersionSummary
@@ -19,7 +22,7 @@ import Testing
     init() async throws {
       let road = try await Road()
       var random = SeededRandom(7)
-      let content = random.bytes(16 * 65_536 + 100)
+      let content = random.bytes(16 * 65_536 + Self.lastBlock)
       try FileManager.default.createDirectory(atPath: road.scratch.file("att"), withIntermediateDirectories: true)
       try writeFile(road.scratch.file("att/a"), Array("one".utf8))
       try writeFile(road.scratch.file("att/big"), content)
@@ -32,10 +35,15 @@ import Testing
     var packs: [ObjectName] { road.store.content.keys.filter { $0.text.hasPrefix("packs/") } }
 
     /// In the middle of the file.
-    func flip() throws {
+    func flip() throws { try flip { $0 / 2 } }
+
+    /// Behind it lie at most 32 KiB of padding and a few KiB of maps and directory.
+    func flipInLastBlock() throws { try flip { $0 - (Self.lastBlock - 10_000) } }
+
+    private func flip(_ place: (_ length: Int) -> Int) throws {
       let stored = road.store.content.filter { $0.key.text.hasPrefix("packs/") }
       let largest = try #require(stored.max { $0.value.count < $1.value.count })
-      road.store.content[largest.key]?[largest.value.count / 2] ^= 1
+      road.store.content[largest.key]?[place(largest.value.count)] ^= 1
     }
 
     func repair(_ world: World? = nil) async throws -> RepairRepository.Outcome {
@@ -63,6 +71,16 @@ import Testing
     let check = CheckRepository(pushed.road.world)
     #expect(try await check.run(at: pushed.road.target, databases: [], .all).harmed.isEmpty)
     #expect(try fileBytes(pushed.file) == changed)
+  }
+
+  /// Its last block is the beginning of a longer one now.
+  @Test func `a file that has only grown since is as good as one that has not changed`() async throws {
+    let pushed = try await Pushed()
+    try pushed.flipInLastBlock()
+    try writeFile(pushed.file, pushed.content + [1, 2, 3])
+    let repaired = try await pushed.repair()
+    #expect(repaired.isWhole && repaired.saved.map(\.id) == [pushed.version.id] && repaired.lost.isEmpty)
+    #expect(try await pushed.pulled() == pushed.content)
   }
 
   @Test func `a block that is nowhere any more is lost`() async throws {

@@ -51,4 +51,24 @@ import Testing
     files[0].content.withLock { $0[9] ^= 1 }
     #expect(try blocks.block(print) == nil)
   }
+
+  /// A file that was five bytes longer than its first block, and has grown since.
+  @Test func `what begins a block is found where it stood, and only as it was`() async throws {
+    let home = try await Home()
+    let scratch = try Scratch()
+    let content = home.noise(65_536 + 9, seed: 3)
+    let blocks = LocalBlocks(
+      [source("file", LiveFile(content))], keys: home.repository.keys, tables: scratch.path)
+    let fingerprinter = Fingerprinter(home.repository.keys)
+    func fingerprint(_ bytes: ArraySlice<UInt8>) -> Fingerprint {
+      Array(bytes).withUnsafeBytes { fingerprinter.fingerprint(.block, $0) }
+    }
+    let last = content[65_536..<65_536 + 5]
+    #expect(blocks.beginning(5, ofBlock: 1, of: "file", fingerprint(last)) == Array(last))
+    #expect(blocks.beginning(5, ofBlock: 0, of: "file", fingerprint(last)) == nil)
+    #expect(blocks.beginning(4, ofBlock: 1, of: "file", fingerprint(last)) == nil)
+    #expect(blocks.beginning(9, ofBlock: 1, of: "file", fingerprint(content[65_536...])) == nil, "a block by itself")
+    #expect(blocks.beginning(5, ofBlock: 2, of: "file", fingerprint(last)) == nil)
+    #expect(blocks.beginning(5, ofBlock: 1, of: "other", fingerprint(last)) == nil)
+  }
 }

@@ -49,6 +49,14 @@ package final class LocalBlocks: @unchecked Sendable {
   /// What stands at that place of the file of that path; `nil` beyond its end, or when it cannot be read.
   func block(_ block: Int, of path: String) -> [UInt8]? { numbers[path].flatMap { self.block(block, ofFile: $0) } }
 
+  /// So many bytes from the beginning of what stands at that place of the file of that path; `nil` unless there is more, and
+  /// they have that fingerprint.
+  func beginning(_ length: Int, ofBlock block: Int, of path: String, _ print: Fingerprint) -> [UInt8]? {
+    guard let whole = self.block(block, of: path), whole.count > length else { return nil }
+    let beginning = Array(whole.prefix(length))
+    return fingerprint(of: beginning) == print ? beginning : nil
+  }
+
   private func indexed() throws -> UnitIndex {
     if let index { return index }
     let made = try UnitIndex(in: folder)

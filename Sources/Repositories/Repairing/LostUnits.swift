@@ -37,9 +37,10 @@ final class LostUnits {
   }
 
   /// Puts in place what is found by its fingerprint.
+  /// - Parameter path: the member's.
   /// - Returns: the units of which nothing is known; `nil` when one that is known is nowhere.
   /// - Throws: `CancellationError`, `StoreError`, and what the member does.
-  func fill(_ member: ScratchMember, from sources: SalvageSources) async throws -> [Int]? {
+  func fill(_ member: ScratchMember, of path: String, from sources: SalvageSources) async throws -> [Int]? {
     var unknown: [Int] = []
     for unit in 0..<units.count {
       if unit % 256 == 0 { try Task.checkCancellation() }
@@ -50,9 +51,17 @@ final class LostUnits {
         continue
       }
       let print = Fingerprint(high: lost.high, low: lost.low)
-      guard let found = try await sources.unit(print, file.unitType) else { return nil }
+      let found = try await sources.unit(print, file.unitType) ?? outgrown(unit, print, of: path, in: sources)
+      guard let found else { return nil }
       try member.write(found[...], at: unit * Int(file.unitSize))
     }
     return unknown
+  }
+
+  /// The last block of a file that has grown since: no block by itself any more, it is the beginning of a longer one.
+  private func outgrown(_ unit: Int, _ print: Fingerprint, of path: String, in sources: SalvageSources) -> [UInt8]? {
+    let length = Int(file.length) - unit * Int(file.unitSize)
+    guard file.unitType == .block, (1..<Int(file.unitSize)).contains(length) else { return nil }
+    return sources.blocks?.beginning(length, ofBlock: unit, of: path, print)
   }
 }

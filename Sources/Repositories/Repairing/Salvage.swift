@@ -63,7 +63,7 @@ struct Salvage: Sendable {
       lost.loseAll()
     }
     if try await isWhole(member, file, besides: lost) { return true }
-    guard let sources, let unknown = try await lost.fill(member, from: sources) else { return false }
+    guard let sources, let unknown = try await lost.fill(member, of: path, from: sources) else { return false }
     if unknown.isEmpty { return try await isWhole(member, file) }
     // Where not even fingerprints are left, what stands at the same place of a local image, or of the file, is tried.
     for standIn in sources.standIns(for: path, file.unitType) {
