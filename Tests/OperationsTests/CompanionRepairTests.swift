@@ -103,6 +103,39 @@ import Testing
     #expect(try await pushed.pulled() == pushed.content)
   }
 
+  /// It was asked for, or is written as a whole anyhow. Elsewhere it has changed since, and it has grown.
+  @Test(arguments: [DatabaseSource.Method.file, .vacuum], [false, true])
+  func `a database that is kept as a file is had from the file`(_ method: DatabaseSource.Method, packsAreGone: Bool)
+    async throws
+  {
+    let road = try await Road()
+    var random = SeededRandom(9)
+    let content = Array("bplist00".utf8) + random.bytes(16 * 65_536)
+    let database = DatabaseSource(name: "app", path: road.scratch.file("store.binary"), method: method)
+    try writeFile(database.path, content)
+    let version = try #require(try await road.push(database).pushed.first).version
+    #expect(!version.isDatabase)
+    let scratch = try Scratch()
+    var (now, world) = (content + [1, 2, 3], road.world)
+    let packs = road.store.content.filter { $0.key.text.hasPrefix("packs/") }
+    let largest = try #require(packs.max { $0.value.count < $1.value.count })
+    if packsAreGone {
+      for pack in packs.keys { road.store.content[pack] = nil }
+      world = road.withoutState(scratch)
+    } else {
+      road.store.content[largest.key]?[largest.value.count / 2] ^= 1
+      now[20] ^= 1
+    }
+    try writeFile(database.path, now)
+    let repaired = try await RepairRepository(world).run(.init(databases: [database]), at: road.target)
+    #expect(repaired.isWhole && repaired.saved.map(\.id) == [version.id] && repaired.lost.isEmpty)
+    let out = road.scratch.file("out.binary")
+    _ = try await Pull(road.world).run(.id(prefix: version.id), from: road.target, to: .file(out))
+    #expect(try fileBytes(out) == content && fileBytes(database.path) == now)
+    #expect(road.notices.said.withLock { $0 }.filter { $0.contains("of no help") }.isEmpty)
+    #expect(road.files(in: "\(world.stateFolder)/spool").filter { $0 != "lock" }.isEmpty)
+  }
+
   @Test func `no link is followed to a block`() async throws {
     let pushed = try await Pushed()
     try pushed.flip()

@@ -111,6 +111,8 @@ import Testing
     _ = try await road.push(database)
     let pack = try #require(road.store.content.keys.first { $0.text.hasPrefix("packs/") })
     road.store.content[pack]?[5000] ^= 1
+    // Nothing of it is here any more.
+    try writeFile(database.path, random.bytes(300_000))
     let repaired = try await RepairRepository(road.world).run(.init(databases: [database]), at: road.target)
     #expect(repaired.lost.count == 1 && repaired.pushed.count == 1)
     #expect(try fileBytes(try await pull(road, repaired.pushed[0])) == fileBytes(database.path))

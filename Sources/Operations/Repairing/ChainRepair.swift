@@ -15,7 +15,8 @@ struct ChainRepair {
   private let source: DatabaseSource?
   /// The annotations that were there before the check began.
   private let said: [ObjectInfo]
-  /// Where else than in images lost content is looked for: in the companions as they are here, and in later packs.
+  /// Where else than in images lost content is looked for: in the companions, and a database that is kept as a
+  /// file, as they are here, and in later packs.
   private var blocks: LocalBlocks?
   private var packs: WholePacks?
   /// What the manifest that was seen last says of the version before its own: the target need not know it any more.
@@ -49,7 +50,8 @@ struct ChainRepair {
       }
       let images = try await LocalImages(of: source, dryRun: request.dryRun, world)
       defer { images.remove() }
-      blocks = try await LocalCompanions.blocks(of: source, at: target, keys: repository.keys, world)
+      blocks = try await LocalCompanions.blocks(
+        of: source, with: images.file, at: target, keys: repository.keys, world)
       if let newest = chain.whole.last(where: { $0.facts != nil })?.facts {
         packs = WholePacks(of: newest, without: chain.damagedPacks, repository, state: state, tables: world.tables)
       }

@@ -2,8 +2,11 @@ import Repositories
 import Sealing
 import Snapshots
 
-/// Plain images on this machine of what was pushed, or may have been: a fresh snapshot, and the bases of deltas.
+/// Plain images on this machine of what was pushed, or may have been: a fresh snapshot, and the bases of deltas. Of what is
+/// kept as a file, a fresh copy.
 final class LocalImages {
+  /// That copy, under the path that it has in a version.
+  let file: CompanionSource?
   private let paths: [String]
   private let spool: Spool?
   /// Held so that no push changes the bases meanwhile.
@@ -11,29 +14,35 @@ final class LocalImages {
   private var indexed: (pageSize: Int, pages: LocalPages)?
 
   /// - Parameters:
-  ///   - database: `nil` when there is none here; what is kept as a file brings nothing.
+  ///   - database: `nil` when there is none here.
   ///   - dryRun: a transaction that a dead writer left is not rolled back, whatever the settings say.
   /// - Throws: `CancellationError`.
   init(of database: DatabaseSource?, dryRun: Bool, _ world: World) async throws {
-    guard let database, database.method != .file else {
-      (paths, spool) = ([], nil)
+    guard let database else {
+      (file, paths, spool) = (nil, [], nil)
       return
     }
-    bases = BaseFolder(of: database, host: HostName.known(world), world)
+    if database.method != .file { bases = BaseFolder(of: database, host: HostName.known(world), world) }
     Spool.sweep(in: world.stateFolder)
     let spool = try Spool.open(in: world.stateFolder)
     self.spool = spool
     var paths = bases?.images ?? []
+    var file: CompanionSource?
     func tellOfNoHelp(_ why: String) {
       world.reporter.notice("'\(database.name)' as it is now is of no help: \(why)")
     }
     do {
       // As a push: what is behind it would be read, or rolled back, and sealed.
       try OperationError.demandOwnLinks(on: database.path, writing: false)
-      var request = database.snapshotRequest(in: spool, world)
-      request.check = false
-      if dryRun { request.allowRecovery = false }
-      paths.insert(try await takeSnapshot(request).path, at: 0)
+      if try Push(world).takesFile(database) {
+        let copy = try await takeFile(FileRequest(source: database.path, spoolFolder: spool.path))
+        file = try CompanionSource(copy, of: database)
+      } else {
+        var request = database.snapshotRequest(in: spool, world)
+        request.check = false
+        if dryRun { request.allowRecovery = false }
+        paths.insert(try await takeSnapshot(request).path, at: 0)
+      }
     } catch let error as OperationError {
       tellOfNoHelp(error.message)
     } catch let error as SnapshotError where error.code != .cancelled {
@@ -42,6 +51,7 @@ final class LocalImages {
       let way = isForUs ? "; a repair rolls that back, a dry run does not" : ""
       tellOfNoHelp("\(error.message)\(way)")
     }
+    self.file = file
     self.paths = paths
   }
 
@@ -58,4 +68,27 @@ final class LocalImages {
   func releaseBases() { bases = nil }
 
   func remove() { spool?.remove() }
+}
+
+extension CompanionSource {
+  /// A database that is kept as a file is made of blocks, as companions are.
+  fileprivate init(_ copy: Snapshot, of database: DatabaseSource) throws {
+    let member = try SnapshotImage(copy).member(of: database, copy)
+    let file = CopiedFile(member)
+    self.init(path: member.path, mode: member.mode, modified: member.modified, content: .file { file })
+  }
+}
+
+/// A copy that nobody else writes to.
+private final class CopiedFile: CompanionFile {
+  private let member: MemberSource
+  var length: Int { member.length }
+  var mode: UInt32 { member.mode }
+  var modified: UInt64 { member.modified }
+
+  init(_ member: MemberSource) { self.member = member }
+
+  func read(_ range: Range<Int>) throws -> [UInt8] { try member.read(range) }
+  func isSettled() -> Bool { true }
+  func keptUnsettled() {}
 }

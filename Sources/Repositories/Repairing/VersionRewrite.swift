@@ -24,7 +24,7 @@ package struct VersionRewrite: Sendable {
   /// - Parameters:
   ///   - manifest: of the version, from wherever it can still be had.
   ///   - local: images on this machine that may hold what is lost.
-  ///   - blocks: files on this machine, of its companions.
+  ///   - blocks: files on this machine, of its companions; the database too, where it is kept as a file.
   ///   - packs: of a later version, that may hold it, too.
   ///   - dryRun: only find out whether it can be done.
   /// - Returns: false when the content of the version cannot be had.
