@@ -68,6 +68,8 @@ package struct CheckRepository: Sendable {
     package var isSound = true
     /// Nothing that versions may hang on is of a later format.
     package var isJudged = true
+    /// No copy of the configuration can be read: whoever writes is refused, a repair too.
+    package var lacksConfiguration = false
 
     package init(target: String) { self.target = target }
 
@@ -93,6 +95,7 @@ package struct CheckRepository: Sendable {
       let earlier = Set(await remember(report, reading.subset, repository, at: target.name).map(\.hex))
       var outcome = Outcome(report, target: target.name)
       outcome.harmedEarlier = outcome.whole.filter { version in version.id.map(earlier.contains) ?? false }
+      outcome.lacksConfiguration = repository.lacksConfiguration
       return outcome
     } catch {
       throw OperationError(error, doing: "checking \(target.name)")

@@ -263,7 +263,7 @@ package struct Repository: Sendable {
     return RepositoryError(
       .damaged, "no configuration of repository \(keys.repository.hex) can be read",
       hint:
-        "Bring back the objects below config/ from a copy of the target. Until then versions are listed, checked and restored, and nothing is written there."
+        "Bring back the objects below config/ from a copy of the target, or go on at a new target: `sealift copy` brings the versions there. Until then versions are listed, checked and restored, and nothing is written there."
     )
   }
 

@@ -148,6 +148,30 @@ import Testing
     #expect(Repair.hint(outcome, others: [])?.contains("copy") == false)
   }
 
+  @Test func `where the configuration is lost, check sends to what helps, and to no repair`() async throws {
+    let home = try Home()
+    let key = home.program.file("key")
+    try home.program.write(
+      """
+      {"host": "web-1", "stateFolder": "\(home.program.file("state"))",
+       "targets": {"my disk": {"url": "\(home.target)", "keyFile": "\(key)"},
+                   "new": {"url": "file://\(home.program.file("new"))", "keyFile": "\(key)"}},
+       "databases": {"app": {"path": "\(home.program.file("app.db"))"}}}
+      """, to: "config.json")
+    try await home.must("init")
+    try await home.push("--target", "my disk")
+    try FileManager.default.removeItem(atPath: home.program.file("target/config"))
+    let checked = try await home("check", "--target", "my disk", "--json")
+    let hint = try #require(try checked.errorDocument().hint)
+    #expect(checked.status == 13 && hint.contains("below config/") && !hint.contains("repair` stores"), "\(hint)")
+    #expect(hint.contains("`sealift copy --from 'my disk' --to NEW`"), "\(hint)")
+    let refused = try await home("repair", "--target", "my disk")
+    #expect(refused.status == 13 && refused.error.contains("`sealift copy`"), "\(refused.error)")
+    let copied = try await home.must("copy", "--from", "my disk", "--to", "new")
+    #expect(copied.contains(" new, head "), "\(copied)")
+    try await home.must("check", "--target", "new", "--read-data")
+  }
+
   @Test func `a repair of packs that were named says nothing of what it did not read`() {
     var outcome = RepairRepository.Outcome(target: "t", check: CheckRepository.Outcome(target: "t"))
     #expect(Repair.lines(outcome).last == "  nothing to repair: 0 versions are whole")

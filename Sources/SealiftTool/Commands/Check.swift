@@ -66,11 +66,19 @@ struct Check: SealiftCommand {
     let status = try tries.status("targets", session.terminal, isLastWord: broken == nil && unjudged == nil)
     if let broken {
       throw OperationError(
-        .verificationFailed, code: "damageFound", CheckLines.summary(broken),
-        hint: "`sealift repair` stores anew what can be had. Versions that are whole restore as ever.")
+        .verificationFailed, code: "damageFound", CheckLines.summary(broken), hint: Self.hint(broken))
     }
     if let unjudged { throw CheckLines.laterFormat(unjudged) }
     return status
+  }
+
+  private static func hint(_ outcome: CheckRepository.Outcome) -> String {
+    let way =
+      outcome.lacksConfiguration
+      ? "Bring back the objects below config/ from a copy of the target, or copy the versions to a new one:"
+        + " `sealift copy --from \(shellQuoted(outcome.target)) --to NEW`. Until then `sealift repair` is refused."
+      : "`sealift repair` stores anew what can be had."
+    return "\(way) Versions that are whole restore as ever."
   }
 
   /// `5%`, `3/7`, `2GiB`.
