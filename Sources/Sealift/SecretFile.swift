@@ -46,7 +46,7 @@ package enum SecretFile {
         "\(file), handed over as \(path), can be read or changed by others than its owner",
         hint: "Let nobody but its owner read or change that file (mode 600); \(change)")
     }
-    let name = isPlain(path) ? path : shellQuoted(path.hasPrefix("-") ? "./\(path)" : path)
+    let name = path.hasPrefix("-") ? shellQuoted("./\(path)") : shellWord(path)
     return OperationError(
       .usage, code: "secretExposed", "\(path) can be read or changed by others than its owner",
       hint: "Close it with `chmod 600 \(name)`; \(change) "
@@ -58,18 +58,6 @@ package enum SecretFile {
     guard ["/dev/stdin", "/dev/fd/", "/proc/"].contains(where: { path.hasPrefix($0) }) else { return nil }
     let file = resolved(path)
     return file == path ? "a file without a name" : file
-  }
-
-  /// A shell reads it as one word, and as no option.
-  private static func isPlain(_ path: String) -> Bool {
-    !path.hasPrefix("-")
-      && path.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        case UInt8(ascii: "+")...UInt8(ascii: ":"), UInt8(ascii: "_"), UInt8(ascii: "@"), UInt8(ascii: "="): true
-        default: byte >= 0x80
-        }
-      }
   }
 
   private static func inJSON(_ text: String) -> String {

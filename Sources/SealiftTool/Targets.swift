@@ -89,7 +89,7 @@ struct Targets: Sendable {
   /// How a command begins that is to be run for this target: its name is needed where the configuration has others, or
   /// does not have it.
   func command(for target: TargetSettings) -> String {
-    configuration.targets.map(\.name) == [target.name] ? "sealift" : "sealift --target \(target.name)"
+    configuration.targets.map(\.name) == [target.name] ? "sealift" : "sealift --target \(shellWord(target.name))"
   }
 
   /// The one target that versions are read from or marked at.
@@ -103,7 +103,7 @@ struct Targets: Sendable {
     guard all.count == 1 else {
       throw OperationError(
         .usage, code: "severalTargets", "there are \(all.count) targets: \(all.map(\.name).joined(separator: ", "))",
-        hint: "Name the one that is meant, such as --target \(all[0].name).")
+        hint: "Name the one that is meant, such as --target \(shellWord(all[0].name)).")
     }
     return all[0]
   }

@@ -146,6 +146,10 @@ import Testing
     outcome.dryRun = true
     #expect(Repair.hint(outcome, others: ["nas"])?.contains("once a repair without --dry-run has flagged them") == true)
     #expect(Repair.hint(outcome, others: [])?.contains("copy") == false)
+    let spaced = "`sealift copy --from 'my nas' --to t 'd'`, if my nas has them"
+    #expect(Repair.hint(outcome, others: ["my nas"])?.contains(spaced) == true)
+    outcome.target = "o'clock"
+    #expect(Repair.hint(outcome, others: ["nas"])?.contains("--from nas --to 'o'\\''clock' 'd'`") == true)
   }
 
   @Test func `where the configuration is lost, check sends to what helps, and to no repair`() async throws {
@@ -165,6 +169,8 @@ import Testing
     let hint = try #require(try checked.errorDocument().hint)
     #expect(checked.status == 13 && hint.contains("below config/") && !hint.contains("repair` stores"), "\(hint)")
     #expect(hint.contains("`sealift copy --from 'my disk' --to NEW`"), "\(hint)")
+    let several = try await home("show", "latest")
+    #expect(several.status == 2 && several.error.contains("--target 'my disk'."), "\(several.error)")
     let refused = try await home("repair", "--target", "my disk")
     #expect(refused.status == 13 && refused.error.contains("`sealift copy`"), "\(refused.error)")
     let copied = try await home.must("copy", "--from", "my disk", "--to", "new")

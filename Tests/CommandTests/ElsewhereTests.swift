@@ -129,7 +129,7 @@ import Testing
     #expect(ending.status == 0, "\(ending.error)")
   }
 
-  /// `app` goes to both, `disk` and `cloud`, and is pushed.
+  /// `app` goes to both, `disk` and `my cloud`, and is pushed.
   private func twice() async throws -> Home {
     let home = try Home()
     func file(_ name: String) -> String { home.program.file(name) }
@@ -137,11 +137,11 @@ import Testing
       """
       {"host": "web-1", "stateFolder": "\(file("state"))",
        "targets": {"disk": {"url": "\(home.target)", "keyFile": "\(file("key"))"},
-                   "cloud": {"url": "file://\(file("cloud"))", "keyFile": "\(file("key"))"}},
+                   "my cloud": {"url": "file://\(file("cloud"))", "keyFile": "\(file("key"))"}},
        "databases": {"app": {"path": "\(file("app.db"))"}}}
       """, to: "config.json")
     try enlarge(home)
-    for target in ["disk", "cloud"] { try await home.must("--target", target, "init") }
+    for target in ["disk", "my cloud"] { try await home.must("--target", target, "init") }
     try await home.must("push")
     return home
   }
@@ -164,7 +164,7 @@ import Testing
     let ending = try await home.program.start(
       Program.path, ["--config", home.program.file("config.json"), "--target", "disk"] + words)
     #expect(
-      ending.status == 13 && ending.error.contains("The database also goes to cloud: `--target cloud`."),
+      ending.status == 13 && ending.error.contains("The database also goes to my cloud: `--target 'my cloud'`."),
       "\(ending.error)")
   }
 
@@ -172,7 +172,7 @@ import Testing
     let home = try await twice()
     func file(_ name: String) -> String { home.program.file(name) }
     try FileManager.default.removeItem(atPath: file("target/packs"))
-    let way = "The database also goes to cloud: `--target cloud`."
+    let way = "The database also goes to my cloud: `--target 'my cloud'`."
     let restored = try await home("--target", "disk", "restore", "app:latest", "--to", file("new.db"))
     #expect(restored.status == 13 && restored.error.contains(way), "\(restored.error)")
     let pulled = try await home("--target", "disk", "pull", "app:latest", "-o", file("new.db"))

@@ -108,12 +108,12 @@ import Testing
     let two = try home.program.write(
       """
       {"host": "web-1", "stateFolder": "\(home.program.file("state"))",
-       "targets": {"disk": {"url": "\(home.target)", "keyFile": "\(home.program.file("key"))"},
+       "targets": {"my disk": {"url": "\(home.target)", "keyFile": "\(home.program.file("key"))"},
                    "nas": {"url": "file:///nonexistent/nas"}}}
       """, to: "two.json")
     let named = try await home.program.start(
-      Program.path, ["--config", two, "--target", "disk", "forget", "app", "--keep-last", "1"])
-    #expect(named.error.contains("`sealift --target disk unforget ID` takes that back"), "\(named.error)")
+      Program.path, ["--config", two, "--target", "my disk", "forget", "app", "--keep-last", "1"])
+    #expect(named.error.contains("`sealift --target 'my disk' unforget ID` takes that back"), "\(named.error)")
   }
 
   /// Other programs take the one for the other: six minutes would have let two of these go.

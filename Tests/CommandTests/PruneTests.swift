@@ -177,6 +177,9 @@ import Testing
     #expect(later.count == 1 && later[0].contains("a newer version later"))
     let never = notices(chain(waiting: 4, forVersion: 4))
     #expect(never.count == 1 && never[0].contains("`sealift --target nas prune old --host h --one-run`"))
+    var spaced = chain(waiting: 4, forVersion: 4)
+    (spaced.database, spaced.host) = ("my app", "")
+    #expect(notices(spaced)[0].contains("`sealift --target nas prune 'my app' --host '' --one-run`"))
     #expect(notices(chain(waiting: 5, forVersion: 4)).count == 2)
     #expect(notices(chain(waiting: 5, forVersion: 4), .one).isEmpty)
   }

@@ -59,3 +59,15 @@ package func shellQuoted(_ text: String) -> String {
   let parts = text.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false)
   return "'" + parts.map(String.init).joined(separator: "'\\''") + "'"
 }
+
+/// The same, for people: what a shell reads as one word anyhow, and as no option, stays as it is.
+package func shellWord(_ text: String) -> String {
+  let isPlain = text.utf8.allSatisfy { byte in
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    case UInt8(ascii: "+")...UInt8(ascii: ":"), UInt8(ascii: "_"), UInt8(ascii: "@"), UInt8(ascii: "="): true
+    default: byte >= 0x80
+    }
+  }
+  return isPlain && !text.isEmpty && !text.hasPrefix("-") ? text : shellQuoted(text)
+}

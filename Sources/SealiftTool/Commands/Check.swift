@@ -76,7 +76,7 @@ struct Check: SealiftCommand {
     let way =
       outcome.lacksConfiguration
       ? "Bring back the objects below config/ from a copy of the target, or copy the versions to a new one:"
-        + " `sealift copy --from \(shellQuoted(outcome.target)) --to NEW`. Until then `sealift repair` is refused."
+        + " `sealift copy --from \(shellWord(outcome.target)) --to NEW`. Until then `sealift repair` is refused."
       : "`sealift repair` stores anew what can be had."
     return "\(way) Versions that are whole restore as ever."
   }

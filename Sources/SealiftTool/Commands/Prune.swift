@@ -132,13 +132,16 @@ struct PruneCommand: SealiftCommand {
   static func notices(_ pruning: Pruning) -> [String] {
     let target = pruning.target
     var notices: [String] = []
+    func again(_ chain: PruneRepository.Outcome.Chain) -> String {
+      "sealift --target \(shellWord(target)) prune \(shellWord(chain.database)) --host \(shellWord(chain.host))"
+    }
     for chain in pruning.outcome.chains where chain.waitsForTime > 0 {
       let what = "\(Count.text(chain.waitsForTime, "forgotten version")) of '\(chain.database)' of \(chain.host)"
       notices.append(
         "\(target): \(what) would go by this machine's clock (--forgotten-for), and nothing was stored there since "
           + "that shows how late it is there. Set the clock if it is ahead; the next version there shows it. "
-          + "When no host pushes there: `sealift --target \(target) prune \(chain.database) --host \(chain.host)` deletes "
-          + "all that was forgotten of '\(chain.database)' of \(chain.host), also a moment ago")
+          + "When no host pushes there: `\(again(chain))` deletes all that was "
+          + "forgotten of '\(chain.database)' of \(chain.host), also a moment ago")
     }
     guard pruning.outcome.runs == .two else { return notices }
     if pruning.outcome.chains.contains(where: { $0.waiting.objects > $0.waitsForVersion.objects }) {
@@ -150,7 +153,7 @@ struct PruneCommand: SealiftCommand {
       notices.append(
         "\(target): what was condemned of '\(chain.database)' of \(chain.host) waits for a newer version, "
           + "and for a week or longer none was pushed. When \(chain.host) pushes no '\(chain.database)' there any more: "
-          + "`sealift --target \(target) prune \(chain.database) --host \(chain.host) --one-run`")
+          + "`\(again(chain)) --one-run`")
     }
     return notices
   }

@@ -103,7 +103,7 @@ struct Repair: SealiftCommand {
     guard !others.isEmpty, !databases.isEmpty else { return nil }
     let names = databases.count > mostNamed ? "NAME" : databases.map(shellQuoted).joined(separator: " ")
     let commands = others.map { other in
-      "`sealift copy --from \(other) --to \(outcome.target) \(names)`, if \(other) has them"
+      "`sealift copy --from \(shellWord(other)) --to \(shellWord(outcome.target)) \(names)`, if \(other) has them"
     }
     let before = outcome.dryRun ? "once a repair without --dry-run has flagged them, " : ""
     return "What is lost here is copied anew from another target: \(before)\(commands.joined(separator: "; or "))."

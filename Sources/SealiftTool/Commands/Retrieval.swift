@@ -152,7 +152,7 @@ struct Retrieval {
       do { return try await work() } catch {
         var told = OperationError(error)
         guard told.kind == .verificationFailed, let other = others.first else { throw error }
-        let clause = "The database also goes to \(others.joined(separator: ", ")): `--target \(other)`."
+        let clause = "The database also goes to \(others.joined(separator: ", ")): `--target \(shellWord(other))`."
         told.hint = told.hint.map { "\($0) \(clause)" } ?? clause
         throw told
       }
