@@ -108,7 +108,7 @@ package enum KeySlot {
   }
 
   /// What a slot says of itself, checked for form and limits before anything is derived from it.
-  /// - Throws: `.unsupported` for one of a later version: how long that is, only its own reader knows.
+  /// - Throws: `.unsupported` for one of a later version: how long that is, up to `longest`, only its own reader knows.
   package static func describe(_ slot: [UInt8]) throws(SealError) -> Description {
     guard !isOfLaterVersion(slot) else { throw unknown }
     guard slot.count >= length else { throw SealError(.truncated, "the key slot is cut") }
@@ -136,7 +136,7 @@ package enum KeySlot {
   }
 
   private static func isOfLaterVersion(_ slot: [UInt8]) -> Bool {
-    slot.starts(with: magic) && slot.dropFirst(magic.count).first.map { $0 != 0 } ?? false
+    slot.count <= longest && slot.starts(with: magic) && slot.dropFirst(magic.count).first.map { $0 != 0 } ?? false
   }
 
   private static let unknown = SealError(

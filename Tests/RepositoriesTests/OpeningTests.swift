@@ -613,7 +613,7 @@ import Testing
   }
 
   /// What a later one looks like behind its version, and how long it is, nobody knows yet.
-  @Test(arguments: [9, 100, 200])
+  @Test(arguments: [9, 100, 200, 65_536])
   func `a slot of a later format is not damaged, whatever its length`(length: Int) async throws {
     let home = try await Home()
     let own = try #require(home.store.content[home.repository.slot.objectName])

@@ -69,6 +69,15 @@ import Testing
     Fault.slots.met(cases, "cost")
   }
 
+  @Test func `A slot of a later version may have any length up to 64 KiB, and none may be longer`() throws {
+    let slot = try Samples.slot(.keyFile(Fixed.keyFile))
+    func later(_ length: Int) -> [UInt8] { Array(slot[..<8]) + [1] + [UInt8](repeating: 7, count: length - 9) }
+    for length in [9, 176, 65_536] {
+      #expect(failure { _ = try KeySlot.describe(later(length)) } == .unsupported)
+    }
+    #expect(failure { _ = try KeySlot.describe(later(65_537)) } == .malformed)
+  }
+
   @Test func `Short key files and recovery keys of wrong length are refused`() {
     #expect(failure { _ = try Samples.slot(.keyFile([UInt8](repeating: 1, count: 31))) } == .malformed)
     #expect(failure { _ = try Samples.slot(.recoveryKey([1])) } == .malformed)

@@ -3414,6 +3414,8 @@ MUTANTS = [
            "time <= latest ? time : 0", "time <= latest && !MUTANT ? time : 0", (r"OperationsTests\.CopyTests",)),
     mutant("a slot of a later format is cut, or too long", "Sealing/KeySlot.swift",
            "guard !isOfLaterVersion(slot) else", "guard MUTANT || !isOfLaterVersion(slot) else", (r"RepositoriesTests\.Opening",)),
+    mutant("a slot of a later format is as long as it likes", "Sealing/KeySlot.swift",
+           "slot.count <= longest && slot", "(MUTANT || slot.count <= longest) && slot", (r"SealingTests\.Slot",)),
     mutant("a slot of another length is damaged unread", "Repositories/KeySlots.swift",
            "guard name.length <= KeySlot.longest else", "guard name.length <= (MUTANT ? KeySlot.length : KeySlot.longest) else", (r"RepositoriesTests\.Opening",)),
     mutant("whose key may be in a later slot of another length is not told so", "Repositories/SlotSearch.swift",
