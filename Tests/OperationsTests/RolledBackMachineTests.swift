@@ -183,6 +183,7 @@ import Testing
     #"{"sequence":0,"id":"\#(String(repeating: "5", count: 64))"}"#,
     #"{"sequence":18446744073709551615,"id":"\#(String(repeating: "5", count: 64))"}"#,
     #"{"sequence":1,"id":"\#(String(repeating: "5", count: 64))","pushed":0}"#,
+    #"{"sequence":0,"id":"\#(String(repeating: "5", count: 64))","pushed":1}"#,
   ])
   func `a spoilt memory of the newest version lets nothing go, and who reads leaves it to the next push`(
     _ content: String
