@@ -2,8 +2,15 @@
 /// the place of a database that is configured. It is in the way then, as anything of somebody else's.
 extension NewIntent {
   /// - Throws: `.failed` (`databaseInUse`).
-  func demandNobody() throws {
-    let places = left.map { path -> CompanionsPlace.Place in (path, path) }
+  func demandNobody() throws { try Self.demandNobody(in: left) }
+
+  /// Nor has anybody what is in the way: what the hint says of it would part a database from what is committed beside it.
+  func demandNobody(in place: String) throws {
+    if isNoted(place) { try Self.demandNobody(in: [place]) }
+  }
+
+  private static func demandNobody(in paths: [String]) throws {
+    let places = paths.map { path -> CompanionsPlace.Place in (path, path) }
     try DatabaseUse.demandNobody(at: StandingCompanions(at: places))
   }
 
@@ -40,7 +47,9 @@ extension NewIntent {
   private static let keep = "To keep what stands there under another name: "
 
   private static func keeping(_ place: String) -> String {
-    let other = firstFreeName("\(place).kept") { !CompanionsPlace.stands($0) }
-    return "\(keep)mv -nT -- \(shellQuoted(place)) \(shellQuoted(other))"
+    let endings = SideFiles.endings.filter { CompanionsPlace.stands(place + $0) } + [""]
+    let other = firstFreeName("\(place).kept") { name in endings.allSatisfy { !CompanionsPlace.stands(name + $0) } }
+    let moves = endings.map { "mv -nT -- \(shellQuoted(place + $0)) \(shellQuoted(other + $0))" }
+    return keep + moves.joined(separator: " && ")
   }
 }

@@ -51,7 +51,15 @@ struct NewIntent {
 
   private func heldIfLeft(_ noted: Noted) -> HeldPlace? {
     let place = HeldPlace(RestoredFile.path(noted.path, in: folder), below: folder)
-    return place.flatMap { Self.isLeft($0, noted.stamp) ? $0 : nil }
+    guard let place, Self.isLeft(place, noted.stamp), !hasSideFiles(place) else { return nil }
+    return place
+  }
+
+  /// What is committed to a database may stand beside it alone.
+  private func hasSideFiles(_ place: HeldPlace) -> Bool {
+    SideFiles.endings.contains { ending in
+      place.named(place.path + ending).stands && !notes(at: place.path + ending).contains { heldIfLeft($0) != nil }
+    }
   }
 
   private static func isLeft(_ place: HeldPlace, _ stamp: PlaceStamp) -> Bool {

@@ -164,10 +164,12 @@ extension FoundVersion {
   /// - Throws: `.usage` when something stands there that is not to be replaced. What a restore that was killed has left is
   ///   moved away when the time comes, unless it has been changed, or is in use.
   func demandFreePlaces(for request: Restore.Request, beside path: String) throws {
-    guard request.mode == .new else { return }
+    let places = companionPlaces(of: request, beside: path)
+    guard request.mode == .new, !places.isEmpty else { return }
     let intent = NewIntent(database: path)
-    for place in companionPlaces(of: request, beside: path) where !intent.isLeft(place.path) {
+    for place in places where !intent.isLeft(place.path) {
       do { try StagedCompanions.demandFree(place.path) } catch {
+        try intent.demandNobody(in: place.path)
         throw intent.explained(OperationError(error), at: place.path)
       }
     }

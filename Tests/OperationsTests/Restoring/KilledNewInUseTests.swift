@@ -179,4 +179,61 @@ import Testing
     #expect(try fileBytes("\(home.att)/a") == [1, 2])
     #expect(home.undone.count == 2)
   }
+
+  /// What an application that ended in the middle has committed to one may stand in its -wal alone.
+  @Test func `a file with a -wal beside it is in the way, and the hint keeps them together`() async throws {
+    let road = try await Road()
+    let (path, side) = (try road.database(rows: 40), road.scratch.file("side.db"))
+    try SQLite.run("create table i(v); insert into i values('pushed')", on: side)
+    var source = DatabaseSource(name: "app", path: path)
+    source.companions = [Companion("side.db")]
+    #expect(try await road.push(source).failures.isEmpty)
+    for place in [path, side] { try removeFile(place) }
+    let note = ReplaceIntent.path(of: path, "new")
+    var pull = Pull(road.world)
+    pull.onNew = {
+      for place in [side, note] { rename(place, "\(place)-hidden") }
+      throw Killed()
+    }
+    let request = Restore.Request(place: .home(path))
+    let killed = pull
+    await #expect(throws: (any Error).self) {
+      try await Restore(killed).run(.latest(database: "app"), from: road.target, request)
+    }
+    for place in [side, note] { try #require(rename("\(place)-hidden", place) == 0, "\(place)") }
+    try writeFile("\(side)-wal", [1])
+    let error = await #expect(throws: OperationError.self) {
+      try await Restore(Pull(road.world)).run(.latest(database: "app"), from: road.target, request)
+    }
+    #expect(error?.code == "destinationExists" && FileIdentity(at: side) != nil)
+    #expect(!road.files(in: road.scratch.path).contains { $0.contains(".undone-") })
+    let hint = error?.hint ?? ""
+    let start = try #require(hint.firstRange(of: "mv -nT -- ")?.lowerBound)
+    #expect(system(String(hint[start...])) == 0)
+    #expect(try fileBytes("\(side).kept-wal") == [1] && FileIdentity(at: "\(side).kept") != nil)
+    _ = try await Restore(Pull(road.world)).run(.latest(database: "app"), from: road.target, request)
+    #expect(FileIdentity(at: side) != nil && FileIdentity(at: "\(side)-wal") == nil)
+  }
+
+  @Test func `who has what was changed open is named before the way to keep it`() async throws {
+    let home = try await Home()
+    try writeFile("\(home.att)/mine", [7])
+    let keeper = try await Home.reader(of: "\(home.att)/inner.db", home.road.scratch)
+    #expect(await home.refusal()?.code == "databaseInUse")
+    keeper.child.signal(SIGKILL)
+    await keeper.child.end()
+    #expect(await home.refusal()?.code == "destinationExists")
+  }
+
+  @Test func `who wants no companions is asked for none of those that stand there`() async throws {
+    let home = try await Home()
+    let keeper = try await Home.reader(of: "\(home.att)/inner.db", home.road.scratch)
+    var pull = Pull(home.road.world)
+    pull.leavesCompanions = true
+    let request = home.request(["app": home.destination, "inner": "\(home.att)/inner.db"])
+    _ = try await Restore(pull).run(.latest(database: "app"), from: home.road.target, request)
+    keeper.child.signal(SIGKILL)
+    await keeper.child.end()
+    #expect(try fileBytes("\(home.att)/a") == [1, 2] && home.undone.isEmpty)
+  }
 }
