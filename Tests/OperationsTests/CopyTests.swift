@@ -831,6 +831,8 @@ import Testing
     try removeFile(mark)
     // Nobody reads a folder as a file, not even the super-user.
     try FileManager.default.createDirectory(atPath: mark, withIntermediateDirectories: false)
+    // Also to who has nothing for it.
+    #expect(try await copy(road, to: other).failures.map(\.error.code) == ["stateFolder"])
     let database = DatabaseSource(name: "app", path: road.scratch.file("app.db"))
     for number in 0..<2 {
       try SQLite.run("update t set body = randomblob(900) where id % 40 = \(number)", on: database.path)

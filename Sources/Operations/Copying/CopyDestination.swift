@@ -27,8 +27,9 @@ final class CopyDestination {
   private var forgotten: ForgottenCopies
   private var hasToldOblivion = false
   let closed: ClosedChains
-  /// Chains of what is copied that show less than this machine has seen, also where nothing is to go there.
-  private(set) var wentBack: [(database: String, refusal: ClosedChains.Refusal)] = []
+  /// Chains of what is copied that show less than this machine has seen, or of which that cannot be read, also where nothing
+  /// is to go there.
+  private(set) var closedAtOnce: [(database: String, refusal: ClosedChains.Refusal)] = []
 
   /// - Throws: `.usage` when it is the repository that is copied from.
   init(_ target: TargetAccess, _ world: World, not origin: Repository, for plan: CopyPlan) async throws {
@@ -68,8 +69,10 @@ final class CopyDestination {
       facts.version.map { plan.databases.contains(ChainOwner($0)) } ?? false
     }
     guard let newest = versions.last else { return }
-    if let refusal = try await closed.refusal(of: history.chain), refusal.problem.code == .rolledBack {
-      wentBack.append((newest.version?.database ?? "", refusal))
+    if let refusal = try await closed.refusal(of: history.chain),
+      [.rolledBack, .stateFolder].contains(refusal.problem.code)
+    {
+      closedAtOnce.append((newest.version?.database ?? "", refusal))
     }
     let annotations = try await lookup.annotations(of: history)
     words[history.chain] = annotations

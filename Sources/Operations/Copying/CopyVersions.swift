@@ -79,7 +79,7 @@ package struct CopyVersions: Sendable {
     let destination = try await CopyDestination(target, world, not: origin.repository, for: plan)
     var outcome = Outcome()
     outcome.failures = plan.failures
-    for (database, refusal) in destination.wentBack { tell(refusal, of: database, destination, &outcome) }
+    for (database, refusal) in destination.closedAtOnce { tell(refusal, of: database, destination, &outcome) }
     let place = try ScratchPlace(below: request.scratch ?? world.stateFolder)
     defer { place.remove() }
     for chain in plan.chains where outcome.interruption == nil {
