@@ -90,7 +90,7 @@ struct Status: SealiftCommand {
       throw OperationError(
         .usage, code: "unknownDatabase", "'\(stray)' is not a configured database",
         hint: Nearest.match(for: stray, among: known).map { "Did you mean '\($0)'?" }
-          ?? "`sealift list \(stray)` shows its versions.")
+          ?? "`sealift list \(shellWord(stray))` shows its versions.")
     }
     return configuration.databases.filter { names.isEmpty || names.contains($0.source.name) }
   }
@@ -201,12 +201,12 @@ enum StatusLines {
   /// A first push under another name than the old machine's begins another chain beside that one's.
   private static func wayToFirst(of database: StatusOfDatabases.Database) -> String {
     guard let others = database.otherHosts, let first = others.first else {
-      return "Push it: `sealift push \(database.name)`."
+      return "Push it: `sealift push \(shellWord(database.name))`."
     }
     let (old, name) = others.count == 1 ? (first, "\"\(first)\"") : ("one of them", "its name")
     return "If this machine takes the place of \(old), set \"host\": \(name) before any push (Docs/Operating.md);"
-      + " `sealift list \(database.name)` shows what can be restored. Else push it:"
-      + " `sealift push \(database.name)`."
+      + " `sealift list \(shellWord(database.name))` shows what can be restored. Else push it:"
+      + " `sealift push \(shellWord(database.name))`."
   }
 
   private static func alarm(_ unsound: StatusOfDatabases.Database, at target: String) -> OperationError {
@@ -220,7 +220,7 @@ enum StatusLines {
     if let drill = unsound.failedDrill, harm == nil, !newest.damaged, unsound.foundDamaged == 0 {
       return OperationError(
         .verificationFailed, code: "unsound", failure(drill, of: " of '\(unsound.name)' at \(target)"),
-        hint: "`sealift drill \(unsound.name)` tries the newest version; when it passes, all is well again.")
+        hint: "`sealift drill \(shellWord(unsound.name))` tries the newest version; when it passes, all is well again.")
     }
     let way = " `sealift repair` saves what was found damaged where it can, and takes it back where it is whole."
     if let harm, !newest.damaged, unsound.foundDamaged == 0 {
