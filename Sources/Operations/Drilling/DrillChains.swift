@@ -31,9 +31,11 @@ struct DrillChains {
   private let lost: LostMemory
   private let fresh: StateFolder
 
-  init(at target: TargetAccess, _ world: World, fresh: World) async throws {
+  /// - Parameter isReading: nothing will be noted there.
+  init(at target: TargetAccess, _ world: World, fresh: World, isReading: Bool = false) async throws {
     // Where nothing can be written, the outcome of a drill is not noted; what this machine has seen there counts all the same.
-    let repository = try await target.open(with: try await target.unlock(), world, lackingConfiguration: true)
+    let repository = try await target.open(
+      with: try await target.unlock(), world, lackingConfiguration: true, isReading: isReading)
     let seen = StateFolder(reading: world.stateFolder, repository: repository.id)
     let state = StateFolder(reading: fresh.stateFolder, repository: repository.id)
     let listed = try await target.store.list(prefix: Layout.versions)

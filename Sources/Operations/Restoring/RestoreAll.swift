@@ -59,7 +59,7 @@ package struct RestoreAll: Sendable {
     _ work: Work, from target: TargetAccess, host: String?, onDone: @Sendable (Done) -> Void = { _ in }
   ) async throws -> Outcome {
     do {
-      let chains = try await DrillChains(at: target, pull.world, fresh: pull.world)
+      let chains = try await DrillChains(at: target, pull.world, fresh: pull.world, isReading: true)
       var outcome = Outcome(host: try chosen(host, chains))
       outcome.failures = (chains.nameless + chains.vanished).map { (nil, OperationError($0, doing: target.name)) }
       let databases = chains.databases.filter { outcome.host.isSameName(as: $0.host) }

@@ -1,3 +1,4 @@
+import Glibc
 import Storage
 import TestKit
 import Testing
@@ -54,6 +55,26 @@ import Testing
     #expect(rehearsed.done.map(\.alreadyThere) == [true, false])
     #expect(rehearsed.done.map { $0.preview?.needed == 0 } == [true, false])
     #expect(rehearsed.done.allSatisfy { $0.preview?.refusal == nil && $0.preview?.doubt == nil })
+  }
+
+  /// With another disk in the place, the right one would be refused afterwards.
+  @Test func `what is remembered of a place and is spoilt stays as it is`() async throws {
+    let road = try await Road()
+    try await pushed(["app", "mail"], at: road)
+    let world = machine(road)
+    let folders = try [Scratch(), Scratch(), Scratch()]
+    let first = try await RestoreAll(Pull(world)).run(.pull(into: folders[0].path), from: road.target, host: nil)
+    #expect(first.done.count == 2 && first.failures.isEmpty)
+    let places = "\(world.stateFolder)/places"
+    let name = try #require(road.files(in: places).first { !$0.hasSuffix(".bad") })
+    try writeFile("\(places)/\(name)", Array("spoilt\n".utf8))
+    let outcome = try await RestoreAll(Pull(world)).run(.pull(into: folders[1].path), from: road.target, host: nil)
+    #expect(outcome.done.count == 2 && outcome.failures.isEmpty)
+    #expect(try fileBytes("\(places)/\(name)") == Array("spoilt\n".utf8))
+    try removeFile("\(places)/\(name)")
+    #expect(mkdir("\(places)/\(name)", 0o700) == 0)
+    let blind = try await RestoreAll(Pull(world)).run(.pull(into: folders[2].path), from: road.target, host: nil)
+    #expect(blind.done.count == 2 && blind.failures.isEmpty)
   }
 
   @Test func `every database comes back from a repository without a configuration`() async throws {
