@@ -70,12 +70,14 @@ extension CheckRepository {
     var doubted = try DoubtedVersions(of: chain.chain, in: state, at: place)
     let settled = whole + chain.whole.map { chain.chain.unknown(at: $0.sequence) }
     doubted.remove(settled, seen: proof)
+    doubted.remove(rewritten)
     let newest = chain.versions.last { $0.facts != nil }?.sequence ?? 0
     for version in spoilt where version.sequence >= newest {
-      // No push refers to what a manifest alone holds, nor calls a version unchanged that is known to be harmed.
-      guard version.facts != nil || version.id == nil else { continue }
       let id = version.id ?? chain.chain.unknown(at: version.sequence)
-      try doubted.add(id, until: subset == nil ? .structure : .content, of: chain.chain, in: state)
+      // Of a version whose manifest nobody can read no pack was looked at, and this machine may know them all the same: a
+      // manifest that can be read again is looked through by any check.
+      let isOfStructure = subset == nil || version.facts == nil
+      try doubted.add(id, until: isOfStructure ? .structure : .content, of: chain.chain, in: state)
     }
     // Of such a pack a version that is whole may need another part.
     var damaged = DamagedPacks(of: chain.chain, in: state)

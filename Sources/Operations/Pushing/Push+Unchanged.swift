@@ -35,7 +35,7 @@ extension Push {
   ) async -> VersionSummary? {
     let path = SourceMemory.path(world, request.database, host: host, store: target.store.traits.identity)
     guard var memory = SourceMemory.read(path), memory.source == .init(request.database), memory.signature == signature,
-      memory.companions == capture.digest?.hex, memory.isAsChecked, !isDoubted(memory)
+      memory.companions == capture.digest?.hex, memory.isAsChecked, !isDoubted(memory, at: target)
     else { return nil }
     let now = world.now()
     // A disk may have been changed for another one that is mounted at the same place: that costs no request to see.
@@ -146,16 +146,17 @@ extension Push {
   }
 
   /// A drill on this machine could not restore the version that is remembered, or the one before it, or a check found it
-  /// harmed, at whatever place: the push that follows asks for its own; or that is not known.
-  private func isDoubted(_ memory: SourceMemory) -> Bool {
+  /// harmed, there or at a place that nobody noted; or that is not known.
+  private func isDoubted(_ memory: SourceMemory, at target: TargetAccess) -> Bool {
     guard let repository = RepositoryID(hex: memory.repository), let chain = ChainID(hex: memory.chain) else {
       return true
     }
     let state = StateFolder(reading: world.stateFolder, repository: repository)
+    let place = target.store.place
     guard let version = Hex.decode(memory.version.id).flatMap({ Digest($0) }),
-      let harmed = try? HarmedVersions(of: chain, in: state), !harmed.contains(version)
+      let harmed = try? HarmedVersions(of: chain, in: state, at: place), !harmed.contains(version)
     else { return true }
-    return (try? DoubtedVersions(of: chain, in: state).isEmpty) != true
+    return (try? DoubtedVersions(of: chain, in: state, at: place).isEmpty) != true
   }
 
   /// What the names of a chain's annotations come to; `nil` when one of them says that the version is damaged, or when

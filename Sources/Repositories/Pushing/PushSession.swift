@@ -109,9 +109,6 @@ package struct PushSession: ~Copyable {
     do { said = try await annotations } catch let error as StoreError where error.code == .forbidden {}
     let isDoubted = newest.map { !doubted.isEmpty || said.damage(of: $0.facts) != nil } ?? false
     let whole = try await loader.add(newest, isDoubted: isDoubted) && isSpared
-    // No listing shows that a manifest is spoilt there, and one that is kept here hides it.
-    let harmed = try? HarmedVersions(of: chain, in: state, at: repository.place)
-    let isHarmed = newest.map { harmed?.contains($0.id) ?? true } ?? false
     let accepted = Set(loader.known.entries.keys)
     try await loader.add(partials: end.history.partials, journal: journal.entries)
 
@@ -132,7 +129,7 @@ package struct PushSession: ~Copyable {
     newestIsFromElsewhere = isFromElsewhere
     newestWasCut = attempt.map { $0.name == newest?.name && $0.name.sequence > mark?.sequence ?? 0 } ?? false
     newestIsWhole =
-      whole && !isHarmed && history.unreadable.isEmpty && !end.newestIsForgotten
+      whole && history.unreadable.isEmpty && !end.newestIsForgotten
       && (newest?.name.sequence ?? 0) >= (mark?.sequence ?? 0)
   }
 

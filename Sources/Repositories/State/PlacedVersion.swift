@@ -1,4 +1,5 @@
 import Sealing
+package import Storage
 
 /// A version as somebody found it at one place: of two that show the same repository, such as a target and a copy of all
 /// its objects, what one lacks the other may have.
@@ -19,7 +20,12 @@ struct PlacedVersion: Hashable, Sendable {
   func holds(at place: String?) -> Bool { place == nil || self.place == nil || self.place == place }
 }
 
+extension ObjectStore {
+  /// A short name for where it is, by which this machine tells it from another place that shows the same repository.
+  package var place: String { KnownRepositories.name(of: self) }
+}
+
 extension Repository {
-  /// A short name for where it lies, by which this machine tells it from another place that shows the same.
-  package var place: String { KnownRepositories.name(of: store) }
+  /// The same of where it lies.
+  package var place: String { store.place }
 }
