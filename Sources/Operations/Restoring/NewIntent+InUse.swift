@@ -1,3 +1,5 @@
+import Repositories
+
 /// What a restore that was killed has put somewhere may be in use since: by a program that has a database in it open, or as
 /// the place of a database that is configured. It is in the way then, as anything of somebody else's.
 extension NewIntent {
@@ -47,9 +49,10 @@ extension NewIntent {
   private static let keep = "To keep what stands there under another name: "
 
   private static func keeping(_ place: String) -> String {
-    let endings = SideFiles.endings.filter { CompanionsPlace.stands(place + $0) } + [""]
-    let other = firstFreeName("\(place).kept") { name in endings.allSatisfy { !CompanionsPlace.stands(name + $0) } }
-    let moves = endings.map { "mv -nT -- \(shellQuoted(place + $0)) \(shellQuoted(other + $0))" }
+    let database = ReadTogether.database(of: place) ?? place
+    let endings = (SideFiles.endings + [""]).filter { CompanionsPlace.stands(database + $0) }
+    let other = firstFreeName("\(database).kept") { name in endings.allSatisfy { !CompanionsPlace.stands(name + $0) } }
+    let moves = endings.map { "mv -nT -- \(shellQuoted(database + $0)) \(shellQuoted(other + $0))" }
     return keep + moves.joined(separator: " && ")
   }
 }

@@ -51,14 +51,15 @@ struct NewIntent {
 
   private func heldIfLeft(_ noted: Noted) -> HeldPlace? {
     let place = HeldPlace(RestoredFile.path(noted.path, in: folder), below: folder)
-    guard let place, Self.isLeft(place, noted.stamp), !hasSideFiles(place) else { return nil }
+    guard let place, Self.isLeft(place, noted.stamp), isAsPutWithIt(place) else { return nil }
     return place
   }
 
-  /// What is committed to a database may stand beside it alone.
-  private func hasSideFiles(_ place: HeldPlace) -> Bool {
-    SideFiles.endings.contains { ending in
-      place.named(place.path + ending).stands && !notes(at: place.path + ending).contains { heldIfLeft($0) != nil }
+  /// A database and what SQLite keeps beside it go together, or stay: what was committed may stand in either alone.
+  private func isAsPutWithIt(_ place: HeldPlace) -> Bool {
+    let database = ReadTogether.database(of: place.path) ?? place.path
+    return ([""] + SideFiles.endings).map { place.named(database + $0) }.allSatisfy { one in
+      !one.stands || notes(at: one.path).contains { Self.isLeft(one, $0.stamp) }
     }
   }
 

@@ -138,7 +138,7 @@ extension RestoreAll.Choice {
     let obstacle = choice.obstacle(among: members)
     let met =
       obstacle
-      ?? choice.disturbance(in: version.companions, isLeaving: !left.isEmpty, request.mode)
+      ?? choice.disturbance(in: version.companions, of: path, isLeaving: !left.isEmpty, request.mode)
       ?? choice.lossOfFolder(in: version.companions, of: members, request.mode)
     choice.collision = met.map { RestoreAll.collision($0, work) }
     if let met, request.mode == .new, obstacle == nil { choice.offerMove(of: met) }
@@ -206,12 +206,13 @@ extension RestoreAll.Choice {
   }
 
   /// What stands of such a database is the only copy of what was not pushed yet: it is moved aside for nobody. Where nothing
-  /// is replaced, a folder that stands is in the way by itself.
+  /// is replaced, a folder that stands is in the way by itself, unless a restore of this one that was killed has put it.
   /// - Parameter isLeaving: something of the version belongs to one of them.
   private func disturbance(
-    in tops: [String], isLeaving: Bool, _ mode: Restore.Mode
+    in tops: [String], of path: String, isLeaving: Bool, _ mode: Restore.Mode
   ) -> ClaimedPlaces.Meeting? {
-    for top in tops where mode != .new || isLeaving && CompanionsPlace.stands(top) {
+    let intent = NewIntent(database: path)
+    for top in tops where mode != .new || isLeaving && CompanionsPlace.stands(top) && !intent.isLeft(top) {
       for one in nested {
         let place = one.claims.first { place in
           MemberPath.isAbove(top, place) && (mode == .new || CompanionsPlace.stands(place))

@@ -215,6 +215,39 @@ import Testing
     #expect(FileIdentity(at: side) != nil && FileIdentity(at: "\(side)-wal") == nil)
   }
 
+  /// As one that is restored does where it was not among the companions yet.
+  @Test func `a -wal stays where its database does`() async throws {
+    let road = try await Road()
+    let (path, side) = (try road.database(rows: 40), road.scratch.file("side.db"))
+    let source = DatabaseSource(name: "app", path: path)
+    let first = try #require(try await road.push(source).pushed.first?.version)
+    let held = try TestDatabase(side)
+    try held.run("pragma journal_mode = wal; create table i(v); insert into i values('pushed')")
+    var more = source
+    more.companions = [Companion("side.db"), Companion("side.db-wal")]
+    #expect(try await road.push(more).failures.isEmpty)
+    held.close()
+    for place in [path, side] { try removeFile(place) }
+    let note = ReplaceIntent.path(of: path, "new")
+    let places = [side, "\(side)-wal", note]
+    var pull = Pull(road.world)
+    pull.onNew = {
+      for place in places { rename(place, "\(place)-hidden") }
+      throw Killed()
+    }
+    let request = Restore.Request(place: .home(path))
+    let killed = pull
+    await #expect(throws: (any Error).self) {
+      try await Restore(killed).run(.latest(database: "app"), from: road.target, request)
+    }
+    for place in places { try #require(rename("\(place)-hidden", place) == 0, "\(place)") }
+    // Who only reads makes one.
+    try writeFile("\(side)-shm", [1])
+    _ = try await Restore(Pull(road.world)).run(.id(prefix: first.id), from: road.target, request)
+    #expect(FileIdentity(at: "\(side)-wal") != nil && FileIdentity(at: side) != nil)
+    #expect(!road.files(in: road.scratch.path).contains { $0.contains(".undone-") })
+  }
+
   @Test func `who has what was changed open is named before the way to keep it`() async throws {
     let home = try await Home()
     try writeFile("\(home.att)/mine", [7])

@@ -94,6 +94,44 @@ import Testing
     #expect(home.road.notices.said.withLock { $0.count { $0.contains("moved away what") } } == home.places(way).count)
   }
 
+  /// It is restored by itself, behind the other one.
+  @Test func `the next restore of all goes on where another database lies in what comes with one`() async throws {
+    let road = try await Road()
+    let (path, att) = (try road.database(rows: 40), road.scratch.file("att"))
+    let inner = "\(att)/inner.db"
+    mkdir(att, 0o755)
+    try writeFile("\(att)/a", [1, 2])
+    try SQLite.run("create table i(v); insert into i values('newest')", on: inner)
+    var source = DatabaseSource(name: "app", path: path)
+    source.companions = [Companion("att")]
+    #expect(try await road.push(source).failures.isEmpty)
+    #expect(try await road.push(DatabaseSource(name: "inner", path: inner)).failures.isEmpty)
+    for place in [path, att] { try removeFile(place) }
+
+    func run(_ change: (inout Pull) -> Void = { _ in }) async throws -> RestoreAll.Outcome {
+      var pull = Pull(road.world)
+      change(&pull)
+      let work = RestoreAll.Work.restore(Restore.Request(place: .home(path)), paths: ["app": path, "inner": inner])
+      return try await RestoreAll(pull).run(work, from: road.target, host: nil)
+    }
+    let note = ReplaceIntent.path(of: path, "new")
+    let killed = try await run { pull in
+      pull.onNew = {
+        for place in [att, note] { rename(place, "\(place)-hidden") }
+        throw Killed()
+      }
+    }
+    #expect(killed.failures.contains { $0.database == "app" })
+    for place in [att, note] {
+      try? removeFile(place)
+      try #require(rename("\(place)-hidden", place) == 0, "\(place)")
+    }
+    let outcome = try await run()
+    #expect(outcome.failures.isEmpty && outcome.done.map(\.database) == ["app", "inner"])
+    #expect(try fileBytes("\(att)/a") == [1, 2])
+    #expect(try TestDatabase(inner).text("select v from i") == "newest")
+  }
+
   @Test func `so it does where the place of a folder was made, and not filled`() async throws {
     let home = try await Home()
     try await home.kill()
