@@ -47,6 +47,8 @@ package struct StoreTraits: Sendable {
   /// What tells it from every other store, without any secret: two servers may have a bucket of the same name, and two
   /// users see different things at one address. What is remembered of a store is kept under this.
   package var identity: String
+  /// The same for whoever asks there: what is harmed is harmed for every user.
+  package var place: String
   /// How many requests at once make sense.
   package var concurrency: Int
   /// `put(ifAbsent: true)` is decided by the server, in one step.
@@ -61,13 +63,16 @@ package struct StoreTraits: Sendable {
   /// What became known of deletions while it was used.
   package let hidden = HiddenObjects()
 
-  /// - Parameter identity: where the location does not say it all.
+  /// - Parameters:
+  ///   - identity: where the location does not say it all.
+  ///   - place: where the identity says who asks.
   package init(
-    location: String, identity: String? = nil, concurrency: Int, conditionalPut: Bool, listsAtOnce: Bool = false,
-    isLocal: Bool = false, folder: String? = nil
+    location: String, identity: String? = nil, place: String? = nil, concurrency: Int, conditionalPut: Bool,
+    listsAtOnce: Bool = false, isLocal: Bool = false, folder: String? = nil
   ) {
     self.location = location
     self.identity = identity ?? location
+    self.place = place ?? self.identity
     self.isLocal = isLocal
     self.folder = folder
     self.concurrency = concurrency

@@ -198,11 +198,13 @@ import Testing
     #expect(try TargetURL.parse(first).store(access).traits.identity == identities[0])
   }
 
-  @Test func `two users of one address see two places`() throws {
+  @Test func `two users of one address see two stores, and what is harmed at one place`() throws {
     let address = try WebAddress("https://h/p")
-    let identities = ["ann", "bob"].map {
-      WebDAVStore(WebDAVConfiguration(address: address, user: $0, password: "x"), now: { 0 }).traits.identity
+    let traits = ["ann", "bob"].map {
+      WebDAVStore(WebDAVConfiguration(address: address, user: $0, password: "x"), now: { 0 }).traits
     }
+    let identities = traits.map(\.identity)
+    #expect(traits[0].place == traits[1].place)
     #expect(identities[0] != identities[1])
     #expect(!identities.contains { $0.contains("x") })
   }

@@ -23,7 +23,7 @@ package struct WebDAVStore: ObjectStore {
     // MOVE without overwriting lets several win on Apache.
     traits = StoreTraits(
       location: configuration.location, identity: "\(configuration.location) as \(configuration.user ?? "")",
-      concurrency: settings.concurrency, conditionalPut: false)
+      place: configuration.location, concurrency: settings.concurrency, conditionalPut: false)
   }
 
   package func put(_ body: ObjectBody, at name: ObjectName, ifAbsent: Bool) async throws(StoreError) {

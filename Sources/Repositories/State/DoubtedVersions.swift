@@ -1,12 +1,12 @@
 package import Sealing
 
 /// Newest versions of a chain that could not be restored when this machine drilled them, or that its check found harmed by
-/// what is there. While there is one, a push takes
-/// nothing of the version before it for there, so that what it makes can be restored: that version may be the one
-/// looked at, or one pushed since, while somebody looked, which rests on the same packs.
+/// what is there. While there is one, a push takes nothing of the version before it for there, so that what it makes can be
+/// restored: that version may be the one looked at, or one pushed since, while somebody looked, which rests on the same
+/// packs.
 ///
-/// Remembered by this machine alone, one hexadecimal id a line, and behind it a line `structure` where a look at that
-/// showed it, and a line `at <place>`; until a version is pushed there that rests on none of them, or they are restored,
+/// Remembered by this machine alone, each on lines of its own: its hexadecimal id, `structure` where a look at that
+/// showed it, and `at <place>`; until a version is pushed there that rests on none of them, or they are restored,
 /// read, or looked at as hard, after all. Which of their packs are damaged a check or a repair finds out (`DamagedPacks`).
 package struct DoubtedVersions: Sendable {
   /// What proves that they are whole again.

@@ -22,7 +22,7 @@ struct PlacedVersion: Hashable, Sendable {
 
 extension ObjectStore {
   /// A short name for where it is, by which this machine tells it from another place that shows the same repository.
-  package var place: String { KnownRepositories.name(of: self) }
+  package var place: String { String(Digest.sha256(of: Array(traits.place.utf8)).hex.prefix(32)) }
 }
 
 extension Repository {
