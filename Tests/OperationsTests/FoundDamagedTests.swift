@@ -596,7 +596,18 @@ extension FoundDamagedTests {
     request.records = false
     let drilled = try await Drill(spoilt.road.world).run(request, at: mirror).drilled
     #expect(drilled.map(\.hasPassed) == [false])
-    #expect(try await spoilt.road.push(spoilt.database).pushed.map(\.unchanged) == [true])
+    let unlocked = Counter()
+    let counted = TargetAccess(name: "target", store: store) {
+      _ = unlocked.add(1)
+      return try await spoilt.road.target.unlock()
+    }
+    var wish = Push.Request(database: spoilt.database, targets: [counted])
+    #expect(try await Push(spoilt.road.world).run(wish).pushed.map(\.unchanged) == [true])
+    #expect(unlocked.add(0) == 0)
+    try await spoilt.road.change(spoilt.database.path)
+    wish.dryRun = true
+    let rehearsed = try #require(try await Push(spoilt.road.world).run(wish).pushed.first)
+    #expect(!rehearsed.unchanged && rehearsed.version.bytesNew < 90_000)
     // A directory that nobody can read, which a look at the target finds whole.
     copy.content[spoilt.pack] = store.content[spoilt.pack]
     let end = try #require(copy.content[spoilt.pack]).count
