@@ -69,12 +69,15 @@ import Testing
     let home = try Home(in: "/tmp")
     let (before, identity) = (try home.stamp("keys"), FileIdentity(at: home.scratch.file("keys")))
     guard PlaceStamp.birth(of: "keys", in: home.folder) != "-" else { return }
+    let time = try #require(home.folder.status("keys")).st_mtim
     // No two times of one tick of the kernel's clock can be told apart.
     usleep(20_000)
     for _ in 0..<1000 {
       try removeFile(home.scratch.file("keys"))
       try home.write("keys")
       guard FileIdentity(at: home.scratch.file("keys")) == identity else { continue }
+      // Its time says nothing: whoever unpacks an archive gives it.
+      try #require(utimensat(AT_FDCWD, home.scratch.file("keys"), [time, time], 0) == 0)
       #expect(try home.stamp("keys") != before)
       return
     }
