@@ -1,4 +1,3 @@
-import Glibc
 import Platform
 import Repositories
 import Sealing
@@ -12,40 +11,6 @@ import Storage
 /// as well. Of two files that had one name, the one is kept that had it when the snapshot's transaction began; where a file
 /// server's clock tells when that was, the first one, and it is told.
 actor CompanionCapture {
-  /// What is known when the snapshot is finished.
-  struct Captured: Sendable {
-    var sources: [CompanionSource] = []
-    var found: FoundStore?
-    /// As far as is known by now: whether its files can be read shows when they are.
-    var store: Remarks.Store? { found?.remarks }
-    /// Of what is in: files, and their bytes as listed; those of a Core Data store among them.
-    var files = 0
-    var bytes = 0
-    var externalFiles = 0
-    var externalBytes = 0
-    /// Not many more fit into one version.
-    var isNearlyFull = false
-    /// The listing after the snapshot, and whether it proves anything: it is of what was captured, and had been left alone
-    /// long enough.
-    var digest: Digest?
-    var isSettled = false
-
-    /// Counts a file. Holes count, so that all together may be more than any disk holds.
-    mutating func count(_ size: Int, isExternal: Bool) {
-      files += 1
-      bytes = [bytes, size].clampedSum
-      guard isExternal else { return }
-      externalFiles += 1
-      externalBytes = [externalBytes, size].clampedSum
-    }
-  }
-
-  /// A support folder that is left out: no version can hold it.
-  struct Outgrown: Sendable {
-    let folder: String
-    let why: String
-  }
-
   nonisolated let database: DatabaseSource
   nonisolated let events = CaptureEvents()
   /// Companions that are left out, because another user leads root there to what is not theirs: paths inside the version, and
@@ -56,8 +21,8 @@ actor CompanionCapture {
   nonisolated let digest: Digest?
   /// Of the database: where the links of its path lead.
   private let real: String
-  private var roots: [CompanionRoot]
-  private let hooks: CompanionHooks
+  private(set) var roots: [CompanionRoot]
+  let hooks: CompanionHooks
   /// Those of ours.
   private let folders: [OwnFolder]
   private var before: CompanionListing
@@ -84,55 +49,9 @@ actor CompanionCapture {
     digest = Self.digest(of: listing, database)
   }
 
-  private static func refused(of database: DatabaseSource, at real: String) -> [(path: String, refusal: String)] {
-    database.companions.compactMap { companion in
-      CompanionPlace.refusal(of: companion, beside: real).map { (path: companion.memberPath, refusal: $0) }
-    }
-  }
-
   /// `nil` where nothing was asked for and nothing is there.
   private static func digest(of listing: CompanionListing, _ database: DatabaseSource) -> Digest? {
     listing.entries.isEmpty && database.companions.isEmpty ? nil : listing.digest
-  }
-
-  /// The companions that are asked for, and the folder where Core Data puts external files, which may come to be there while
-  /// the snapshot is waited for.
-  private static func roots(of database: DatabaseSource, at real: String, but refused: [String]) -> [CompanionRoot] {
-    let folder = PathSteps.folder(of: real)
-    let support = database.externalData ? SupportFolder.name(of: real) : nil
-    let followed = database.companions.filter { companion in
-      !refused.contains { MemberPath.isSame($0, companion.memberPath) }
-    }
-    var roots = followed.map { companion in
-      let place = CompanionPlace(of: companion, beside: real)
-      return CompanionRoot(
-        folder: place.folder, components: place.components, memberPath: companion.memberPath,
-        exclude: ExcludePatterns(companion.exclude), isAsked: true,
-        isSupport: support.map { MemberPath.isSame($0, companion.memberPath) } ?? false,
-        mayBeLink: place.leadsToDatabase)
-    }
-    let asked = database.companions.map(\.memberPath)
-    if let support, !asked.contains(where: { MemberPath.isSame(support, $0) }) {
-      // What of it is named by itself is listed there, with its own exceptions.
-      let named = asked.filter { MemberPath.isAbove(support, $0) }
-      let end = linkedFolder("\(folder)/\(support)", of: real)
-      roots.append(
-        CompanionRoot(
-          folder: end.map(PathSteps.folder(of:)) ?? folder,
-          components: [end.flatMap { MemberPath.components($0).last } ?? support], memberPath: support,
-          exclude: ExcludePatterns([]), leaving: named, isAsked: false, isSupport: true, mayBeLink: true))
-    }
-    return roots
-  }
-
-  /// Where a support folder that is a link leads: nobody has named it, so that it is followed only to a folder of whoever
-  /// owns the database.
-  private static func linkedFolder(_ path: String, of database: String) -> String? {
-    var (link, owner, end) = (stat(), stat(), stat())
-    guard lstat(path, &link) == 0, link.st_mode & S_IFMT == S_IFLNK, stat(database, &owner) == 0,
-      stat(path, &end) == 0, end.st_mode & S_IFMT == S_IFDIR, end.st_uid == owner.st_uid
-    else { return nil }
-    return realPath(path)
   }
 
   /// Lists all anew, and holds it. To be called right before the snapshot begins: a key, or a target, may have been waited for
@@ -232,74 +151,6 @@ actor CompanionCapture {
     return all
   }
 
-  /// Beside what is no store of Core Data that folder is somebody else's: nobody misses what cannot be had of it.
-  private func isInSupportOnly(_ path: String) -> Bool {
-    let over = roots.filter { MemberPath.isSameOrAbove($0.memberPath, path) }
-    return over.contains(where: \.isSupport) && !over.contains(where: \.isAsked)
-  }
-
-  /// The folder that nobody asked for, where no version can hold all. The rows are pushed without it then: a store that
-  /// grows must not be without any backup from one day to the next.
-  private func outgrown(_ entries: [CompanionEntry]) -> Outgrown? {
-    let support = roots.first { $0.isSupport && !$0.isAsked }?.memberPath
-    guard let support, entries.contains(where: { MemberPath.isSame($0.path, support) }) else { return nil }
-    do throws(OperationError) {
-      try Self.demandFitting(entries, mostBytes: hooks.mostBytes)
-      return nil
-    } catch {
-      return Outgrown(folder: support, why: error.message)
-    }
-  }
-
-  var asksForSupport: Bool { roots.contains { $0.isAsked && $0.isSupport } }
-
-  private enum Store {
-    case coreData(CoreDataStore)
-    case other
-    /// The image is too damaged to say.
-    case unknown
-
-    var isOther: Bool { if case .other = self { true } else { false } }
-  }
-
-  private func coreDataStore(in snapshot: Snapshot) async throws -> Store {
-    do {
-      return try await readCoreDataStore(at: snapshot.path).map(Store.coreData) ?? .other
-    } catch let error as SnapshotError where error.code != .cancelled {
-      return .unknown
-    }
-  }
-
-  private func source(
-    _ entry: CompanionEntry, _ file: HeldFiles.Held?, _ neighbour: SideFileNeighbour?
-  ) -> CompanionSource {
-    let content: CompanionSource.Content
-    switch entry.kind {
-    case .folder: content = .folder
-    case .link(let target): content = .link(target: target)
-    case .file:
-      let root = roots[entry.root]
-      content = .file { [hooks, events] in
-        let path = entry.path
-        events.beginReading(path)
-        if let file { return try CapturedFile(file, path: path, hooks, events, beside: neighbour) }
-        guard neighbour?.isOfHeldDatabase ?? true else {
-          events.note(.vanished, path)
-          return nil
-        }
-        return try root.open(path, events).map { try CapturedFile($0, path: path, hooks, events, beside: neighbour) }
-      }
-    }
-    return CompanionSource(
-      path: entry.path, mode: entry.status.mode, modified: entry.status.modifiedMilliseconds, content: content)
-  }
-
-  /// Absolute.
-  private func folderPath(of entry: CompanionEntry) -> String {
-    let root = roots[entry.root]
-    return ([root.folder] + root.realComponents(of: entry.path).dropLast()).joined(separator: "/")
-  }
-
   /// The folder that an entry was listed in, as it is now, and its name there.
   private func place(of path: String, root number: Int) -> (FolderHandle, String)? {
     let root = roots[number]
@@ -312,36 +163,5 @@ actor CompanionCapture {
     if parents.count >= 64 { parents = [:] }
     parents[key] = folder
     return (folder, name)
-  }
-}
-
-extension CompanionRoot {
-  /// Below `folder`, of what is called `path` inside the version.
-  func realComponents(of path: String) -> [String] {
-    if let last = components.last, let ending = ReadTogether.telling.first(where: { path == memberPath + $0 }) {
-      return components.dropLast() + [last + ending]
-    }
-    return components + MemberPath.components(of: path, below: memberPath)
-  }
-
-  /// Opens a file that is not held, by its name. `nil` when it is gone, which is noted.
-  func open(_ path: String, _ events: CaptureEvents) throws -> HeldFiles.Held? {
-    let names = realComponents(of: path)
-    guard let name = names.last, let parent = FolderHandle(path: folder)?.folder(names.dropLast()) else {
-      events.note([ENOENT, ENOTDIR, ELOOP].contains(errno) ? .vanished : .unreadable, path)
-      return nil
-    }
-    let descriptor = parent.file(name)
-    guard descriptor >= 0 else {
-      events.note([ENOENT, ELOOP, ENXIO].contains(errno) ? .vanished : .unreadable, path)
-      return nil
-    }
-    let file = HeldFiles.Held(descriptor)
-    var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      events.note(.vanished, path)
-      return nil
-    }
-    return file
   }
 }
