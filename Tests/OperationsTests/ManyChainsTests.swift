@@ -246,8 +246,8 @@ import Testing
     let many = try await ManyChains(databases: 2)
     let world = many.machine("drilling")
     let owner = ChainOwner(host: "host", database: "new")
-    func look() async throws -> DrillChains {
-      try await DrillChains(at: many.target, world, fresh: many.machine("fresh"))
+    func look() async throws -> ChainsByDatabase {
+      try await ChainsByDatabase(at: many.target, world, fresh: many.machine("fresh"))
     }
     let before = try await look()
     let state = try StateFolder(world.stateFolder, repository: many.shelf.repository.id)

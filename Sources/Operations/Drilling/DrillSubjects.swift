@@ -27,7 +27,7 @@ struct DrillSubjects {
     _ pick: @escaping @Sendable (Int) -> Int
   ) async throws -> DrillSubjects {
     if case .versions(let selectors) = request.choice { return try await find(selectors, at: target, world, fresh) }
-    let chains = try await DrillChains(at: target, world, fresh: fresh)
+    let chains = try await ChainsByDatabase(at: target, world, fresh: fresh)
     var subjects = DrillSubjects(repository: chains.repository)
     try await subjects.choose(request, chains, target.name, pick)
     return subjects
@@ -61,7 +61,7 @@ struct DrillSubjects {
   private init(repository: Repository) { self.repository = repository }
 
   private mutating func choose(
-    _ request: Drill.Request, _ chains: DrillChains, _ target: String, _ pick: @Sendable (Int) -> Int
+    _ request: Drill.Request, _ chains: ChainsByDatabase, _ target: String, _ pick: @Sendable (Int) -> Int
   ) async throws {
     if request.databases.isEmpty { failures += chains.vanished.map { (nil, OperationError($0, doing: target)) } }
     failures += chains.nameless.map { (nil, OperationError($0, doing: target)) }
@@ -91,15 +91,8 @@ struct DrillSubjects {
     }
     guard chosen.isEmpty, failures.isEmpty, !request.mayBeEmpty else { return }
     throw RepositoryError(
-      .noSuchVersion, "there is no version to drill at \(target)", hint: DrillChains.wayToVersions)
+      .noSuchVersion, "there is no version to drill at \(target)", hint: ChainsByDatabase.wayToVersions)
   }
-}
-
-extension DrillChains {
-  /// Where nothing is there. Whoever deleted all manifests left every pack, and a prune would take those, too.
-  static let wayToVersions =
-    "Push a database there first. If there were versions, the objects below versions/ are gone: bring them back from"
-    + " the target's own versions or trash (Docs/Stores.md) before anything is pruned."
 }
 
 extension Drill.Request {

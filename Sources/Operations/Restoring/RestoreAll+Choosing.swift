@@ -5,7 +5,7 @@ import Storage
 /// Which version of each database is meant, and where it would come to lie: of all, before the first one is fetched.
 extension RestoreAll {
   struct Choice {
-    let database: DrillChains.Database
+    let database: ChainsByDatabase.Database
     /// Of the database itself.
     let places: [String]
     /// Or why it cannot be had.
@@ -33,7 +33,7 @@ extension RestoreAll {
 
   /// - Throws: `.cancelled`.
   func choose(
-    of databases: [DrillChains.Database], _ work: Work, _ target: TargetAccess, _ chains: DrillChains
+    of databases: [ChainsByDatabase.Database], _ work: Work, _ target: TargetAccess, _ chains: ChainsByDatabase
   ) async throws -> [Choice] {
     var choices: [Choice] = []
     for database in databases {
@@ -51,8 +51,8 @@ extension RestoreAll {
   }
 
   private func newest(
-    of database: DrillChains.Database, at path: String, _ request: Restore.Request, _ target: TargetAccess,
-    _ chains: DrillChains
+    of database: ChainsByDatabase.Database, at path: String, _ request: Restore.Request, _ target: TargetAccess,
+    _ chains: ChainsByDatabase
   ) async throws -> Version {
     let facts = try await chains.newest(of: database, isNoted: true)
     let words = await chains.words(of: facts)
@@ -67,7 +67,7 @@ extension RestoreAll {
   }
 
   func read(
-    _ facts: VersionFacts, _ words: Annotations?, _ target: TargetAccess, _ chains: DrillChains
+    _ facts: VersionFacts, _ words: Annotations?, _ target: TargetAccess, _ chains: ChainsByDatabase
   ) async throws -> FoundVersion {
     let state = StateFolder(reading: pull.world.stateFolder, repository: chains.repository.id)
     let manifest = try await chains.repository.readManifest(facts.name, state: state)
@@ -111,7 +111,7 @@ extension RestoreAll {
   /// Marks what would not stay as it was restored, or would take the place of what was: of others than nested ones the first
   /// goes before.
   func keepApart(
-    _ choices: inout [Choice], _ work: Work, _ target: TargetAccess, _ chains: DrillChains
+    _ choices: inout [Choice], _ work: Work, _ target: TargetAccess, _ chains: ChainsByDatabase
   ) async throws {
     try await nest(&choices, work, target, chains)
     var (taken, nested) = (ClaimedPlaces(), NestedPlaces())

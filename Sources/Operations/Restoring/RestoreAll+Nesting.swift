@@ -6,7 +6,7 @@ import Storage
 extension RestoreAll {
   /// Finds them, and puts each behind those in whose companions it lies.
   /// - Throws: `.cancelled`.
-  func nest(_ choices: inout [Choice], _ work: Work, _ target: TargetAccess, _ chains: DrillChains) async throws {
+  func nest(_ choices: inout [Choice], _ work: Work, _ target: TargetAccess, _ chains: ChainsByDatabase) async throws {
     guard case .restore(_, let paths) = work else { return }
     let chosen = choices.map { choice in
       NestedDatabase(
@@ -124,7 +124,8 @@ extension RestoreAll.Choice {
   /// The same without what belongs to databases that lie in its companions. It is left out itself where what stands of those
   /// would be moved aside with a folder, or where they would not find a place.
   fileprivate func leaving(
-    _ inner: [NestedDatabase], _ work: RestoreAll.Work, _ all: RestoreAll, _ target: TargetAccess, _ chains: DrillChains
+    _ inner: [NestedDatabase], _ work: RestoreAll.Work, _ all: RestoreAll, _ target: TargetAccess,
+    _ chains: ChainsByDatabase
   ) async throws -> Self {
     var (choice, version) = (self, try self.version.get())
     choice.nested = inner

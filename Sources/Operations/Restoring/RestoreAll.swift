@@ -59,7 +59,7 @@ package struct RestoreAll: Sendable {
     _ work: Work, from target: TargetAccess, host: String?, onDone: @Sendable (Done) -> Void = { _ in }
   ) async throws -> Outcome {
     do {
-      let chains = try await DrillChains(at: target, pull.world, fresh: pull.world, isReading: true)
+      let chains = try await ChainsByDatabase(at: target, pull.world, fresh: pull.world, isReading: true)
       var outcome = Outcome(host: try chosen(host, chains))
       outcome.failures = (chains.nameless + chains.vanished).map { (nil, OperationError($0, doing: target.name)) }
       let databases = chains.databases.filter { outcome.host.isSameName(as: $0.host) }
@@ -117,14 +117,14 @@ package struct RestoreAll: Sendable {
     }
   }
 
-  private func chosen(_ host: String?, _ chains: DrillChains) throws -> String {
+  private func chosen(_ host: String?, _ chains: ChainsByDatabase) throws -> String {
     let hosts = Set(chains.databases.map { ExactName($0.host) })
     // The only host that is left is no stand-in for this one, whose databases were there.
     let known = HostName.known(pull.world)
     if host == nil, !hosts.contains(ExactName(known)), let gone = chains.vanished.first { throw gone }
     guard let own = host ?? (hosts.count == 1 ? hosts.first?.text : known), hosts.contains(ExactName(own)) else {
       guard !hosts.isEmpty else {
-        throw RepositoryError(.noSuchVersion, "there are no versions to restore", hint: DrillChains.wayToVersions)
+        throw RepositoryError(.noSuchVersion, "there are no versions to restore", hint: ChainsByDatabase.wayToVersions)
       }
       throw OperationError(
         .usage, code: "severalHosts",
@@ -136,7 +136,9 @@ package struct RestoreAll: Sendable {
   }
 
   /// A machine that was made anew and has pushed since has databases of its own there, and they may be empty.
-  private func others(than host: String, _ chains: DrillChains, _ work: Work) -> [(host: String, databases: [String])] {
+  private func others(
+    than host: String, _ chains: ChainsByDatabase, _ work: Work
+  ) -> [(host: String, databases: [String])] {
     let others = chains.databases.filter { !host.isSameName(as: $0.host) && work.means($0.name) }
     return Dictionary(grouping: others) { ExactName($0.host) }
       .map { (host: $0.key.text, databases: $0.value.map(\.name).sorted()) }
@@ -145,7 +147,7 @@ package struct RestoreAll: Sendable {
 
   /// - Parameter awaitsFolder: the folder would be there.
   private func one(
-    _ choice: Choice, _ work: Work, _ target: TargetAccess, _ chains: DrillChains, awaitsFolder: Bool
+    _ choice: Choice, _ work: Work, _ target: TargetAccess, _ chains: ChainsByDatabase, awaitsFolder: Bool
   ) async throws -> Done {
     let version = try choice.version.get()
     try Task.checkCancellation()

@@ -4,13 +4,18 @@ import Storage
 
 /// The chains at a target by database and host, each read from its end. What was forgotten of them, which is much more, is
 /// read of those databases only that a version is chosen of.
-struct DrillChains {
+struct ChainsByDatabase {
   struct Database {
     let host: String
     let name: String
     /// The ends of its chains: more than one when it was pushed under several fork numbers.
     var chains: [(listing: ChainListing, end: ChainHistory)]
   }
+
+  /// Where nothing is there. Whoever deleted all manifests left every pack, and a prune would take those, too.
+  static let wayToVersions =
+    "Push a database there first. If there were versions, the objects below versions/ are gone: bring them back from"
+    + " the target's own versions or trash (Docs/Stores.md) before anything is pruned."
 
   let repository: Repository
   /// By name, then host.
@@ -29,7 +34,7 @@ struct DrillChains {
   private let seen: StateFolder
   private let marks: SeenMarks
   private let lost: LostMemory
-  private let fresh: StateFolder
+  let fresh: StateFolder
 
   /// - Parameter isReading: nothing will be noted there.
   init(at target: TargetAccess, _ world: World, fresh: World, isReading: Bool = false) async throws {
@@ -82,19 +87,6 @@ struct DrillChains {
     marks.hold(meant.isEmpty || !nameless.isEmpty ? shown : meant.flatMap { $0.chains.map(\.listing.chain) })
   }
 
-  /// The hosts that are meant: this one; where it has nothing there, the only one that has.
-  func hosts(_ request: Drill.Request) throws -> Set<ExactName> {
-    let all = Set(databases.filter { request.asks(for: $0.name) }.map { ExactName($0.host) })
-    if request.allHosts || all.count < 2 { return all }
-    let own = ExactName(ownHost)
-    guard !all.contains(own) else { return [own] }
-    throw OperationError(
-      .usage, code: "severalHosts",
-      "databases of \(all.count) hosts are there, none of them of this one: "
-        + all.sorted().map(\.text).joined(separator: ", "),
-      hint: "Drill all of them with --all-hosts, or name versions with --versions.")
-  }
-
   /// Takes the listings of what was forgotten of these databases. Who drills them chooses versions one after the other,
   /// the last ones maybe hours later: what was forgotten by then may be so for a version that is not listed here. Of many
   /// databases, those of all are listed at once.
@@ -102,18 +94,8 @@ struct DrillChains {
     try await records.take(databases.flatMap { $0.chains.map(\.listing.chain) }, of: shown.count)
   }
 
-  /// - Returns: the revision that a reader takes, and whether its chain has no later version.
-  func choose(
-    among database: Database, _ request: Drill.Request, _ pick: @Sendable (Int) -> Int
-  ) async throws -> (facts: VersionFacts, isNewest: Bool) {
-    if case .random = request.choice {
-      return try await any(of: read(database).whole, pick)
-    }
-    return (try await newest(of: database), true)
-  }
-
   /// Each chain read from its end to a version that was not forgotten, and the last of those; nothing that was seen is gone.
-  private func read(_ database: Database) async throws -> (whole: Database, newest: VersionLookup.Found?) {
+  func read(_ database: Database) async throws -> (whole: Database, newest: VersionLookup.Found?) {
     try await records.relying { _ in
       let whole = try await withForgotten(database)
       let newest = try await last(of: whole)
@@ -190,21 +172,7 @@ struct DrillChains {
     return try await repository.readable(newest.facts, in: newest.history, state: fresh)
   }
 
-  private func any(
-    of database: Database, _ pick: @Sendable (Int) -> Int
-  ) async throws -> (facts: VersionFacts, isNewest: Bool) {
-    var all: [(facts: VersionFacts, history: ChainHistory)] = []
-    for chain in database.chains {
-      let history = try await whole(chain.listing)
-      all += history.versions.filter { !history.isForgotten($0) }.map { ($0, history) }
-    }
-    guard !all.isEmpty else { throw Self.nothing(of: database) }
-    let picked = all[pick(all.count)]
-    let facts = try await repository.readable(picked.facts, in: picked.history, state: fresh)
-    return (facts, facts.id == picked.history.newest?.id)
-  }
-
-  private func whole(_ listing: ChainListing) async throws -> ChainHistory {
+  func whole(_ listing: ChainListing) async throws -> ChainHistory {
     try await repository.history(of: listing, state: fresh, records: records)
   }
 
@@ -220,7 +188,7 @@ struct DrillChains {
     return try? await repository.annotations(of: facts.chain, listed: notes, state: fresh)
   }
 
-  private static func nothing(of database: Database) -> RepositoryError {
+  static func nothing(of database: Database) -> RepositoryError {
     RepositoryError(
       .noSuchVersion, "every version of '\(database.name)' there was forgotten",
       hint: "Push it, or take a version back with `sealift unforget`.")
