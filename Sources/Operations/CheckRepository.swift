@@ -1,4 +1,3 @@
-import Glibc
 import Repositories
 import Sealing
 import Storage
@@ -118,11 +117,6 @@ package struct CheckRepository: Sendable {
     for chain in report.chains { lost.tellFlaw(ofMarkOf: chain.chain, in: state) }
     return report
   }
-}
-
-extension World {
-  /// A folder for files without names: the state folder, where it can be written.
-  var tables: String { access(stateFolder, W_OK) == 0 ? stateFolder : "/tmp" }
 }
 
 extension CheckRepository.Reading {
