@@ -983,6 +983,31 @@ import Testing
     #expect(told() == 3)
   }
 
+  @Test func `a chain that is gone is no failure of a copy of versions in another one, and is told`() async throws {
+    let shelf = try await Shelf()
+    let road = shelf.road
+    let version = try await shelf.push(1, at: Shelf.monday)
+    let gone = try await shelf.push(2, at: Shelf.monday + Shelf.day, fork: 1)
+    road.store.content = road.store.content.filter { name, _ in !name.text.contains(gone.chain.hex) }
+    let (other, _) = try await repository(road, "other", key: 9)
+    func told() -> Int {
+      road.notices.said.withLock { said in
+        said.count { $0.contains("shows nothing of chain") && $0.contains("is copied all the same") }
+      }
+    }
+    let named = try await copy(road, to: other) { $0.choice = .versions([.id(prefix: version.id.hex)]) }
+    #expect(named.failures.isEmpty && named.copied.map(\.origin.id) == [version.id.hex])
+    #expect(told() == 1)
+    // What is gone may be the newest.
+    let newest = await #expect(throws: OperationError.self) {
+      try await copy(road, to: other) { $0.choice = .versions([.latest(database: "app")]) }
+    }
+    #expect(newest?.code == "rolledBack")
+    let all = try await copy(road, to: other)
+    #expect(all.failures.map(\.error.code) == ["rolledBack"] && all.copied.map(\.wasThere) == [true])
+    #expect(told() == 1)
+  }
+
   @Test(arguments: [true, false])
   func `what is wrong with another database is no matter of a copy of one`(isByName: Bool) async throws {
     let shelf = try await Shelf()
@@ -998,6 +1023,8 @@ import Testing
       if isByName { $0.databases = ["app"] } else { $0.choice = .versions([.id(prefix: version.id.hex)]) }
     }
     #expect(one.failures.isEmpty && one.copied.map(\.origin.id) == [version.id.hex])
+    let said = road.notices.said.withLock { $0 }
+    #expect(!said.contains { $0.contains("shows nothing of chain") })
     // Who copies all of them hears it.
     let all = try await copy(road, to: other)
     #expect(Set(all.failures.map(\.error.code)) == ["rolledBack", "hole"])

@@ -30,7 +30,10 @@ struct CopyPlan {
     for history in histories.filter(asked.contains) {
       tellProblems(of: history, isParted: parted.contains(history.chain), request.choice, origin)
     }
-    for problem in asked.gone { fail(nil, problem, origin) }
+    // An id proves by itself which version it is. By any other name none is found while a chain of its database is gone.
+    for problem in asked.gone {
+      if request.choice.isByName { Self.tellBeside(problem, origin) } else { fail(nil, problem, origin) }
+    }
     var found: [String] = []
     for history in histories {
       let all = history.versions + (request.choice.isNewest ? [] : history.displaced)
@@ -107,9 +110,14 @@ struct CopyPlan {
       }
       // Of two at one place who names a version hears when it is looked up.
       guard problem.code != .forked else { continue }
-      origin.reporter.notice(
-        "\(origin.targetName): \(problem.message); what was asked for by its id is copied all the same")
+      Self.tellBeside(problem, origin)
     }
+  }
+
+  /// What is missing beside versions that are named: in their chain, or with another one of their database.
+  private static func tellBeside(_ problem: RepositoryError, _ origin: VersionLookup) {
+    origin.reporter.notice(
+      "\(origin.targetName): \(problem.message); what was asked for by its id is copied all the same")
   }
 
   /// What the source lost, or shows twice, is no reason to have fewer copies of what it shows: it is told, and copied. Only
