@@ -4,17 +4,21 @@ package import Storage
 
 extension TargetAccess {
   /// Asks for the secret and opens the repository.
-  func open(_ world: World) async throws -> Repository { try await open(with: try await unlock(), world) }
+  func open(_ world: World, keepsPlace: Bool = false) async throws -> Repository {
+    try await open(with: try await unlock(), world, keepsPlace: keepsPlace)
+  }
 
   /// - Parameters:
   ///   - lackingFile: open also a repository whose file was lost.
   ///   - lackingConfiguration: open also one of which no configuration can be read: what would be written there is refused.
   ///   - isReading: nothing will be written there: it is opened also where this machine cannot read what it has seen there,
   ///     and where no configuration can be read.
+  ///   - keepsPlace: it is to change nothing there: what this machine remembers of the place and is spoilt stays, as of who
+  ///     reads. What keeps out who writes keeps it out all the same.
   /// - Throws: also `.rolledBack` when this machine has seen a newer keyring, or used another repository there.
   func open(
     with secret: UnlockSecret, _ world: World, lackingFile: Bool = false, lackingConfiguration: Bool = false,
-    isReading: Bool = false
+    isReading: Bool = false, keepsPlace: Bool = false
   ) async throws -> Repository {
     let repository: Repository
     do {
@@ -33,7 +37,7 @@ extension TargetAccess {
     }
     let unread = [
       try unreadable(isReading) { () throws(RepositoryError) in
-        try checkPlace(of: repository, world, isReading: isReading)
+        try checkPlace(of: repository, world, isKept: isReading || keepsPlace)
       },
       try unreadable(isReading) { () throws(RepositoryError) in try repository.checkKeyring(in: state) },
     ]
@@ -88,11 +92,9 @@ extension TargetAccess {
   }
 
   /// Refuses another repository than this machine has used there, and says where nobody knows which one that was.
-  /// - Parameter isReading: nothing will be written there.
-  func checkPlace(
-    of repository: Repository, _ world: World, isReading: Bool = false
-  ) throws(RepositoryError) {
-    guard let spoilt = try repository.checkPlace(in: world.stateFolder, isReading: isReading) else { return }
+  /// - Parameter isKept: what is spoilt of what it remembers stays as it is.
+  func checkPlace(of repository: Repository, _ world: World, isKept: Bool) throws(RepositoryError) {
+    guard let spoilt = try repository.checkPlace(in: world.stateFolder, isReading: isKept) else { return }
     let outcome =
       spoilt.isMadeAnew
       ? "it was made anew, and what stood there is in '\(spoilt.path).bad'"

@@ -47,6 +47,20 @@ import Testing
     }
   }
 
+  @Test func `forget --dry-run leaves a spoilt memory of the place alone, and forget makes it anew`() async throws {
+    let (home, _) = try await home(versions: 2)
+    let place = "state/places/\(try #require(home.program.files(below: "state/places").first))"
+    try home.program.write("junk", to: place)
+    for isDry in [true, false] {
+      let last = isDry ? ["--dry-run"] : []
+      let said = try await home.program.start(
+        Program.path, ["--config", home.program.file("config.json"), "forget", "app", "--keep-last", "1"] + last)
+      #expect(said.status == 0 && said.error.contains(isDry ? "it stays as it is" : "made anew"), "\(said.error)")
+      #expect(try (home.bytes(place) == Array("junk".utf8)) == isDry)
+      #expect(home.program.exists("\(place).bad") != isDry)
+    }
+  }
+
   /// A home with so many versions of `app`, oldest first.
   private func home(versions count: Int) async throws -> (Home, [Version]) {
     let home = try Home()

@@ -26,18 +26,20 @@ struct DrillSubjects {
     _ request: Drill.Request, at target: TargetAccess, _ world: World, fresh: World,
     _ pick: @escaping @Sendable (Int) -> Int
   ) async throws -> DrillSubjects {
-    if case .versions(let selectors) = request.choice { return try await find(selectors, at: target, world, fresh) }
-    let chains = try await ChainsByDatabase(at: target, world, fresh: fresh)
+    if case .versions(let selectors) = request.choice {
+      return try await find(selectors, at: target, world, fresh, keepsPlace: !request.records)
+    }
+    let chains = try await ChainsByDatabase(at: target, world, fresh: fresh, keepsPlace: !request.records)
     var subjects = DrillSubjects(repository: chains.repository)
     try await subjects.choose(request, chains, target.name, pick)
     return subjects
   }
 
   private static func find(
-    _ selectors: [VersionSelector], at target: TargetAccess, _ world: World, _ fresh: World
+    _ selectors: [VersionSelector], at target: TargetAccess, _ world: World, _ fresh: World, keepsPlace: Bool
   ) async throws -> DrillSubjects {
     let lookup = try await VersionLookup(at: target, fresh, seen: world)
-    try target.checkPlace(of: lookup.repository, world)
+    try target.checkPlace(of: lookup.repository, world, isKept: keepsPlace)
     try lookup.repository.checkKeyring(in: lookup.state)
     var subjects = DrillSubjects(repository: lookup.repository)
     for selector in selectors {

@@ -36,11 +36,15 @@ struct ChainsByDatabase {
   private let lost: LostMemory
   let fresh: StateFolder
 
-  /// - Parameter isReading: nothing will be noted there.
-  init(at target: TargetAccess, _ world: World, fresh: World, isReading: Bool = false) async throws {
+  /// - Parameters:
+  ///   - isReading: nothing will be noted there.
+  ///   - keepsPlace: see `TargetAccess.open`.
+  init(
+    at target: TargetAccess, _ world: World, fresh: World, isReading: Bool = false, keepsPlace: Bool = false
+  ) async throws {
     // Where nothing can be written, the outcome of a drill is not noted; what this machine has seen there counts all the same.
     let repository = try await target.open(
-      with: try await target.unlock(), world, lackingConfiguration: true, isReading: isReading)
+      with: try await target.unlock(), world, lackingConfiguration: true, isReading: isReading, keepsPlace: keepsPlace)
     let seen = StateFolder(reading: world.stateFolder, repository: repository.id)
     let state = StateFolder(reading: fresh.stateFolder, repository: repository.id)
     let listed = try await target.store.list(prefix: Layout.versions)

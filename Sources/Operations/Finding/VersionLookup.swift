@@ -33,11 +33,14 @@ struct VersionLookup: Sendable {
   /// listed behind it, as far as chains are meant.
   /// - Parameters:
   ///   - isReading: nothing will be written there.
+  ///   - keepsPlace: see `TargetAccess.open`.
   ///   - seen: the world that has seen the target, where `world` is one that has not.
-  init(at target: TargetAccess, _ world: World, isReading: Bool = true, seen: World? = nil) async throws {
+  init(
+    at target: TargetAccess, _ world: World, isReading: Bool = true, keepsPlace: Bool = false, seen: World? = nil
+  ) async throws {
     let secret = try await target.unlock()
     async let versions = target.store.list(prefix: Layout.versions)
-    let repository = try await target.open(with: secret, world, isReading: isReading)
+    let repository = try await target.open(with: secret, world, isReading: isReading, keepsPlace: keepsPlace)
     self.repository = repository
     state = StateFolder(reading: (seen ?? world).stateFolder, repository: repository.id)
     kept = StateFolder(reading: world.stateFolder, repository: repository.id)

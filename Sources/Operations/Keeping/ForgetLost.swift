@@ -43,7 +43,7 @@ package struct ForgetLost: Sendable {
 
   package func run(_ request: Request, at target: TargetAccess) async throws -> Outcome {
     do {
-      let lookup = try await VersionLookup(at: target, world, isReading: false)
+      let lookup = try await VersionLookup(at: target, world, isReading: false, keepsPlace: request.dryRun)
       let histories = try await lookup.histories()
       let gone = lookup.vanishedChains(named: request.named, isOwn: !request.allHosts, of: request.host)
       try demandKnown(request, among: histories, gone)

@@ -21,6 +21,8 @@ package struct ForgetVersions: Sendable {
     package var host: String?
     /// Databases a person named: none of them may be missing.
     package var named: [String] = []
+    /// The plan will not be carried out.
+    package var dryRun = false
 
     package init(_ choice: Choice) { self.choice = choice }
   }
@@ -59,7 +61,7 @@ package struct ForgetVersions: Sendable {
   /// - Throws: `.usage` for a request that forgets everything or names what may not go; what keeps the target from being read.
   package func plan(_ request: Request, at target: TargetAccess) async throws -> Plan {
     do {
-      let lookup = try await VersionLookup(at: target, world, isReading: false)
+      let lookup = try await VersionLookup(at: target, world, isReading: false, keepsPlace: request.dryRun)
       var plan = Plan(target: target.name, repository: lookup.repository, state: lookup.state)
       let histories = try await histories(meantBy: request, lookup)
       plan.otherHosts = otherHosts(request, histories)

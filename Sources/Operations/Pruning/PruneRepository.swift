@@ -82,7 +82,7 @@ package struct PruneRepository: Sendable {
 
   package func run(_ request: Request, at target: TargetAccess) async throws -> Outcome {
     do {
-      let repository = try await target.open(world)
+      let repository = try await target.open(world, keepsPlace: request.dryRun)
       let hiddenBefore = target.store.traits.hidden.count
       let state = StateFolder(reading: world.stateFolder, repository: repository.id)
       let runs = request.runs ?? (ListingProof.holds(for: target, world) ? .one : .two)

@@ -17,7 +17,10 @@ extension Push {
       do {
         try await turns.asking(target.name) {
           try await target.prepare()
-          if await target.isUntried() { _ = try await target.open(with: target.unlock(), world, lackingFile: true) }
+          if await target.isUntried() {
+            _ = try await target.open(
+              with: target.unlock(), world, lackingFile: true, keepsPlace: request.dryRun)
+          }
         }
         prepared.append(target)
       } catch {

@@ -212,7 +212,7 @@ package struct Push: Sendable {
         do {
           // Before it is opened: what opens then was there now.
           let opening = await target.openingListed()
-          let repository = try await target.open(world)
+          let repository = try await target.open(world, keepsPlace: request.dryRun)
           if let other = opened.updateValue(target, forKey: repository.id) {
             throw OperationError.sameRepository(repository.id, at: target, as: other)
           }

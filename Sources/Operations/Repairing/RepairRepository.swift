@@ -66,7 +66,8 @@ package struct RepairRepository: Sendable {
 
   private func repair(_ request: Request, _ target: TargetAccess) async throws -> Outcome {
     let suspects = try request.suspects()
-    let repository = try await target.open(with: try await target.unlock(), world, lackingFile: true)
+    let repository = try await target.open(
+      with: try await target.unlock(), world, lackingFile: true, keepsPlace: request.dryRun)
     // What is said from now on may be younger than what the check sees.
     let said = try await repository.store.list(prefix: Layout.allAnnotations)
     let report = try await CheckRepository(world).report(

@@ -107,8 +107,8 @@ extension Repository {
   /// Refuses a repository where this machine has used another one, and remembers the first of a place.
   /// - Parameters:
   ///   - isMade: it was made just now: whatever lay there before, this one is meant.
-  ///   - isReading: nothing will be written to it: then what is spoilt stays. Another disk may lie there for now, and would
-  ///     be the one that was used from then on, and the right one a strange one.
+  ///   - isReading: nothing will be written to it, in a dry run neither: then what is spoilt stays. Another disk may lie
+  ///     there for now, and would be the one that was used from then on, and the right one a strange one.
   /// - Returns: what was found spoilt.
   /// - Throws: `.rolledBack`; `.stateFolder` when what this machine remembers of the place cannot be read.
   @discardableResult

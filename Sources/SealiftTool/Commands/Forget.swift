@@ -71,7 +71,7 @@ struct Forget: SealiftCommand {
     var report = ForgetReport(isDryRun: dryRun)
     for target in chosen {
       guard var request = try wish.request(at: target, of: targets) else { continue }
-      (request.allHosts, request.host) = (allHosts, host)
+      (request.allHosts, request.host, request.dryRun) = (allHosts, host, dryRun)
       await report.run(request, forget, at: target, targets, session.terminal)
     }
     return try report.end(session.terminal)
