@@ -15,12 +15,13 @@ extension TargetAccess {
   ///     and where no configuration can be read.
   ///   - keepsPlace: it is to change nothing there: what this machine remembers of the place and is spoilt stays, as of who
   ///     reads. What keeps out who writes keeps it out all the same.
+  /// - Returns: also whether what is seen there may be noted (`Repository.isPlaceProved`).
   /// - Throws: also `.rolledBack` when this machine has seen a newer keyring, or used another repository there.
   func open(
     with secret: UnlockSecret, _ world: World, lackingFile: Bool = false, lackingConfiguration: Bool = false,
     isReading: Bool = false, keepsPlace: Bool = false
   ) async throws -> Repository {
-    let repository: Repository
+    var repository: Repository
     do {
       repository = try await opened(
         with: secret, world, lackingFile: lackingFile, lackingConfiguration: isReading || lackingConfiguration)
@@ -46,6 +47,7 @@ extension TargetAccess {
         "\(name): what this machine has seen there cannot be told: \(problem.message); it would not notice if another repository, or an older state, were in its place"
       )
     }
+    repository.isPlaceProved = repository.provesPlace(in: world.stateFolder)
     repository.rememberSlot(in: state)
     if repository.lacksFile, !lackingFile {
       world.reporter.notice("\(name): the repository file was lost; `sealift repair` stores it anew")

@@ -17,6 +17,8 @@ package struct Repository: Sendable {
   /// Why no configuration can be read, where it is opened all the same: nothing is written there.
   private(set) var configurationLoss: (any Error)?
   package var lacksConfiguration: Bool { configurationLoss != nil }
+  /// Whether this machine may note what it sees there (`provesPlace`).
+  package var isPlaceProved = true
 
   package var id: RepositoryID { keys.repository }
 

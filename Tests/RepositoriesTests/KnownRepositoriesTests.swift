@@ -152,6 +152,22 @@ import Testing
     #expect(try second.repository.checkPlace(in: empty)?.isMadeAnew == true)
   }
 
+  /// What is noted of a repository makes it one that was used.
+  @Test func `where the place is not proved, nothing may be noted of a repository that was not used`() async throws {
+    let (first, second) = (try await home(), try await home())
+    try first.repository.checkPlace(in: state)
+    let path = try KnownRepositories(at: first.store, in: state).path
+    #expect(first.repository.provesPlace(in: state))
+    try StateFiles.write(Array("junk\n".utf8), to: path)
+    #expect(!first.repository.provesPlace(in: state))
+    try see(first)
+    #expect(first.repository.provesPlace(in: state) && !second.repository.provesPlace(in: state))
+    StateFiles.remove(path)
+    try StateFiles.makeFolder("\(path)/in the way")
+    #expect(first.repository.provesPlace(in: state) && !second.repository.provesPlace(in: state))
+    #expect(try await home("another place").repository.provesPlace(in: state))
+  }
+
   @Test func `one that is made anew takes the place`() async throws {
     let (first, second) = (try await home(), try await home())
     try first.repository.checkPlace(in: state)

@@ -57,7 +57,7 @@ struct ChainsByDatabase {
     self.repository = repository
     self.records = records
     self.seen = seen
-    marks = SeenMarks(in: seen, of: target.name, world.reporter)
+    marks = SeenMarks(in: seen, of: target.name, isProved: repository.isPlaceProved, world.reporter)
     lost = LostMemory(of: target.name, world.reporter)
     self.fresh = state
     ownHost = HostName.known(world)

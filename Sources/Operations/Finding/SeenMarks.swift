@@ -6,18 +6,23 @@ import Storage
 struct SeenMarks: Sendable {
   private let state: StateFolder
   private let targetName: String
+  private let isProved: Bool
   private let reporter: any Reporter
   private let hasTold = Locked(false)
 
-  init(in state: StateFolder, of targetName: String, _ reporter: any Reporter) {
+  /// - Parameter isProved: see `Repository.provesPlace`.
+  init(in state: StateFolder, of targetName: String, isProved: Bool, _ reporter: any Reporter) {
     self.state = state
     self.targetName = targetName
+    self.isProved = isProved
     self.reporter = reporter
   }
 
   /// Of a chain the newest version that counts. Manifests that cannot be read say nothing against what can: anybody may put
-  /// such there. A gap that only a newer program could explain does.
+  /// such there. A gap that only a newer program could explain does. Where the place is not proved, nothing is noted, as a
+  /// mark would be the proof; that was told when it was opened.
   func note(_ history: ChainHistory) {
+    guard isProved else { return }
     let isInOrder = history.problems.allSatisfy { $0.code == .damaged || $0.code == .unsupported }
     guard isInOrder, !hasDoubtfulGap(history), let newest = history.newestCounting else { return }
     guard !HighWaterMark(newest).raise(history.chain, in: state), !hasTold.withLock({ $0 }) else { return }

@@ -52,7 +52,7 @@ struct VersionLookup: Sendable {
     listings = ChainListing.byChain(try await versions)
     byChain = Dictionary(listings.map { ($0.chain, $0) }) { first, _ in first }
     records = RecordListings(repository.store)
-    marks = SeenMarks(in: kept, of: target.name, world.reporter)
+    marks = SeenMarks(in: kept, of: target.name, isProved: repository.isPlaceProved, world.reporter)
     lost = LostMemory(of: target.name, world.reporter)
     self.isReading = isReading
     kept.tidy()

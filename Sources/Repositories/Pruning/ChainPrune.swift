@@ -27,7 +27,7 @@ struct ChainPrune {
     let firstBegan = policy.now()
     let first = try await look.view()
     guard first.newest != nil else { return nil }
-    if let newest = first.newestCounting { _ = HighWaterMark(newest).raise(chain, in: state) }
+    if repository.isPlaceProved, let newest = first.newestCounting { _ = HighWaterMark(newest).raise(chain, in: state) }
     let candidates = candidates(in: first)
     if policy.dryRun { return try await forecast(first, candidates, at: firstBegan) }
 

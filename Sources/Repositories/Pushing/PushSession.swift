@@ -330,7 +330,7 @@ package struct PushSession: ~Copyable {
     var mark = HighWaterMark(pushed: newest.facts)
     // Who only asks has pushed nothing.
     if dryRun { mark.pushed = end.mark?.pushed }
-    try mark.write(chain, in: state)
+    if !dryRun || repository.isPlaceProved { try mark.write(chain, in: state) }
     return Result(manifest: newest, unchanged: true, bytesNew: 0, level: level, canBeBase: false)
   }
 }

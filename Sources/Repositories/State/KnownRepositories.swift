@@ -104,6 +104,17 @@ package struct SpoiltPlace: Sendable, Equatable {
 }
 
 extension Repository {
+  /// Whether this machine may note what it sees there, in order to miss it later. That makes the repository one that it has
+  /// used: where what it remembers of the place is spoilt, or cannot be read, the next push would take that for a proof that
+  /// this one belongs there. One that it has used before is so already, and what it has seen there protects it.
+  ///
+  /// To be asked behind `checkPlace`, which may have made it anew.
+  package func provesPlace(in state: String) -> Bool {
+    guard StateFolder(reading: state, repository: id).markedChains().isEmpty else { return true }
+    guard let known = try? KnownRepositories(at: store, in: state) else { return false }
+    return !known.isSpoilt
+  }
+
   /// Refuses a repository where this machine has used another one, and remembers the first of a place.
   /// - Parameters:
   ///   - isMade: it was made just now: whatever lay there before, this one is meant.
