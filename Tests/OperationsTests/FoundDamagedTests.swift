@@ -623,6 +623,19 @@ extension FoundDamagedTests {
     #expect(found.databases.map { $0.harmed.map(\.id) } == [[spoilt.versions[1].id]])
   }
 
+  @Test func `what is damaged in a copy is built on at the target`() async throws {
+    let spoilt = try await Spoilt()
+    let (store, copy) = (spoilt.road.store, MemoryStore(location: "copy"))
+    for (name, bytes) in store.content { copy.content[name] = bytes }
+    spoilt.flip()
+    let mirror = TargetAccess(name: "mirror", store: copy, unlock: spoilt.road.target.unlock)
+    let found = try await CheckRepository(spoilt.road.world).run(at: mirror, databases: [], .all)
+    #expect(found.harmed.map(\.id) == [spoilt.versions[1].id])
+    let pushed = try await spoilt.pushChange()
+    #expect(pushed.bytesNew < 90_000)
+    #expect(try await spoilt.comesBack(pushed))
+  }
+
   /// What was found damaged is no part of it any more, which needs no reading to be seen.
   @Test func `a version that another machine wrote anew is no alarm`() async throws {
     let spoilt = try await Spoilt()

@@ -45,7 +45,7 @@ struct ChainRepair {
     let leaning = try await leaningOnDamage()
     if !chain.harmed.isEmpty || !leaning.isEmpty {
       if !request.dryRun {
-        var damaged = DamagedPacks(of: chain.chain, in: state)
+        var damaged = DamagedPacks(of: chain.chain, in: state, at: repository.place)
         try damaged.add(chain.damagedPacks, of: chain.chain, in: state)
       }
       let images = try await LocalImages(of: source, dryRun: request.dryRun, world)

@@ -3,32 +3,55 @@ package import Sealing
 /// Packs of a chain that a check found damaged or missing: nothing is referred to in them any more, so that every push
 /// stores anew what only they held.
 ///
-/// Remembered by this machine, durably, one hexadecimal name a line, and in the last line `next <number>`; when that is
-/// lost, the next repair finds them again.
+/// Each is so at the place where that was found (`PlacedVersion`): a copy of all objects has packs of the same names, and
+/// what is spoilt there need not be stored again here.
+///
+/// Remembered by this machine, durably, one hexadecimal name a line, behind it `at <place>`, and in the last line
+/// `next <number>`; when that is lost, the next repair finds them again.
 package struct DamagedPacks: Sendable {
   private static let numberKey = "next "
+  private static let placeKey = "at "
 
-  private(set) var names: Set<Digest> = []
-  /// Above every pack number that a repair has given.
+  /// Where each was found; `nil`: what an earlier build noted holds everywhere.
+  private var places: [Digest: Set<String?>] = [:]
+  /// Above every pack number that a repair has given, wherever.
   private(set) var nextNumber: UInt32 = 1
+  private let place: String?
 
-  package init(of chain: ChainID, in state: StateFolder) {
+  /// - Parameter place: what was found elsewhere is passed over, and stays; `nil` to ask for all.
+  package init(of chain: ChainID, in state: StateFolder, at place: String? = nil) {
+    self.place = place
     let bytes = try? StateFiles.read(Self.path(chain, state))
+    var lines: [(name: Digest, place: String?)] = []
     for line in String(decoding: (bytes ?? nil) ?? [], as: UTF8.self).split(separator: "\n") {
-      if let name = Layout.digest(line) { names.insert(name) }
-      if line.hasPrefix(Self.numberKey), let number: UInt32 = Layout.number(line.dropFirst(Self.numberKey.count)) {
+      if let name = Layout.digest(line) {
+        lines.append((name: name, place: nil))
+      } else if line.hasPrefix(Self.placeKey), !lines.isEmpty {
+        lines[lines.count - 1].place = String(line.dropFirst(Self.placeKey.count))
+      } else if line.hasPrefix(Self.numberKey), let number: UInt32 = Layout.number(line.dropFirst(Self.numberKey.count))
+      {
         nextNumber = number
       }
     }
+    for line in lines { places[line.name, default: []].insert(line.place) }
   }
 
-  func contains(_ pack: Digest) -> Bool { names.contains(pack) }
+  /// Those that are damaged here.
+  var names: Set<Digest> { Set(places.keys.filter { contains($0) }) }
+
+  func contains(_ pack: Digest) -> Bool { place == nil ? places[pack] != nil : isNoted(pack) }
+
+  private func isNoted(_ pack: Digest) -> Bool {
+    guard let found = places[pack] else { return false }
+    return found.contains(nil) || found.contains(place)
+  }
 
   /// Durable when it returns.
   /// - Throws: `.stateFolder`.
   package mutating func add(_ more: [Digest], of chain: ChainID, in state: StateFolder) throws(RepositoryError) {
-    guard !names.isSuperset(of: more) else { return }
-    names.formUnion(more)
+    let new = more.filter { !isNoted($0) }
+    guard !new.isEmpty else { return }
+    for name in new { places[name, default: []].insert(place) }
     try write(chain, state)
   }
 
@@ -40,7 +63,10 @@ package struct DamagedPacks: Sendable {
   }
 
   private func write(_ chain: ChainID, _ state: StateFolder) throws(RepositoryError) {
-    let lines = names.map(\.hex).sorted() + ["\(Self.numberKey)\(nextNumber)"]
+    let found: [String] = places.flatMap { name, places in
+      places.map { place in name.hex + (place.map { "\n\(Self.placeKey)\($0)" } ?? "") }
+    }
+    let lines = found.sorted() + ["\(Self.numberKey)\(nextNumber)"]
     let text = lines.map { $0 + "\n" }.joined()
     _ = try state.folder(of: chain)
     try StateFiles.write(Array(text.utf8), to: Self.path(chain, state))

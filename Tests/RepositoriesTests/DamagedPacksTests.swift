@@ -1,0 +1,48 @@
+import Sealing
+import TestKit
+import Testing
+
+@testable import Repositories
+
+/// Which packs nothing is referred to in any more, and where.
+@Suite struct DamagedPacksTests {
+  private let (one, other) = (Digest.sha256(of: [1]), Digest.sha256(of: [2]))
+  private let (here, there) = (String(repeating: "a", count: 32), String(repeating: "b", count: 32))
+
+  @Test func `a pack that is damaged at one place is whole at another`() async throws {
+    let home = try await Home()
+    let state = try home.state
+    func known(at place: String?) -> [Bool] {
+      let damaged = DamagedPacks(of: home.chain, in: state, at: place)
+      let known = [one, other].map(damaged.contains)
+      #expect(damaged.names.count == known.count { $0 })
+      return known
+    }
+    var damaged = DamagedPacks(of: home.chain, in: state, at: here)
+    try damaged.add([one], of: home.chain, in: state)
+    #expect([here, there, nil].map(known) == [[true, false], [false, false], [true, false]])
+    // Found there, too, and something else.
+    var others = DamagedPacks(of: home.chain, in: state, at: there)
+    try others.add([one, other], of: home.chain, in: state)
+    try others.raise(7, of: home.chain, in: state)
+    #expect([here, there, nil].map(known) == [[true, false], [true, true], [true, true]])
+    #expect(DamagedPacks(of: home.chain, in: state, at: here).nextNumber == 7)
+  }
+
+  @Test func `what an earlier build found damaged is so everywhere`() async throws {
+    let home = try await Home()
+    let state = try home.state
+    let path = try state.folder(of: home.chain) + "/damaged"
+    try StateFiles.write(Array("\(one.hex)\nnext 5\n".utf8), to: path)
+    for place in [here, there, nil] {
+      let damaged = DamagedPacks(of: home.chain, in: state, at: place)
+      #expect(damaged.names == [one] && damaged.nextNumber == 5)
+    }
+    // It is as well behind what this one notes.
+    var damaged = DamagedPacks(of: home.chain, in: state, at: here)
+    try damaged.add([one, other], of: home.chain, in: state)
+    #expect(DamagedPacks(of: home.chain, in: state, at: there).names == [one])
+    #expect(DamagedPacks(of: home.chain, in: state, at: here).names == [one, other])
+    #expect(DamagedPacks(of: home.chain, in: state, at: here).nextNumber == 5)
+  }
+}
