@@ -444,6 +444,66 @@ import Testing
     #expect(error?.kind == .usage)
   }
 
+  /// Nobody named the other pack of the same disk: the first version is taken for whole, and needs it.
+  @Test func `a pack that a repair finds spoilt on the way is told as long as a version needs it`() async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 400))
+    _ = try await road.push(database)
+    let older = try largestPack(road)
+    let before = Set(road.store.content.keys)
+    try SQLite.run("update t set body = randomblob(900) where id > 200", on: database.path)
+    let version = try #require(try await road.push(database).pushed.first?.version)
+    let content = try await dump(database.path)
+    let new = road.store.content.filter { $0.key.text.hasPrefix("packs/") && !before.contains($0.key) }
+    let newer = try #require(new.max { $0.value.count < $1.value.count }?.key)
+    for pack in [older, newer] { road.store.content[pack]?[5000] ^= 1 }
+    var request = RepairRepository.Request(databases: [database])
+    request.packs = [newer.text]
+    let outcome = try await RepairRepository(road.world).run(request, at: road.target)
+    #expect(outcome.saved.map(\.id) == [version.id] && outcome.lost.isEmpty && !outcome.isWhole)
+    #expect(outcome.failures.map(\.code) == ["damaged"])
+    #expect(outcome.failures.first?.message.hasPrefix("\(older.text) is damaged, too") == true)
+    #expect(outcome.failures.first?.hint?.contains("repair --pack \(older.text)`") == true)
+    #expect(try await restores(version, road) == content)
+    request.packs = [older.text]
+    #expect(try await RepairRepository(road.world).run(request, at: road.target).failures.isEmpty)
+    #expect(try await restores(version, road) == content)
+  }
+
+  /// What the newest version needs of the other pack is whole, what the one before it needs is not.
+  @Test func `who needs a pack still that a repair found spoilt is not said to be saved`() async throws {
+    let road = try await Road()
+    var database = DatabaseSource(name: "app", path: try road.database(rows: 1600))
+    database.delta = false
+    var versions: [VersionSummary] = []
+    var packs: [ObjectName] = []
+    for change in ["", "id > 800", "id > 800 and id <= 1120"] {
+      let before = Set(road.store.content.keys)
+      if !change.isEmpty { try SQLite.run("update t set body = randomblob(900) where \(change)", on: database.path) }
+      versions.append(try #require(try await road.push(database).pushed.first?.version))
+      let new = road.store.content.filter { $0.key.text.hasPrefix("packs/") && !before.contains($0.key) }
+      packs.append(try #require(new.max { $0.value.count < $1.value.count }?.key))
+    }
+    road.store.content[packs[1]]?[5000] ^= 1
+    var request = RepairRepository.Request(databases: [])
+    request.packs = [packs[0].text]
+    let outcome = try await RepairRepository(road.world).run(request, at: road.target)
+    #expect(outcome.saved.map(\.id) == [versions[0].id] && outcome.elsewhere.map(\.id) == [versions[1].id])
+    #expect(outcome.failures.map(\.code) == ["damaged"])
+    let id = versions[2].id
+    #expect(outcome.failures.first?.message.hasSuffix("version \(id.prefix(8)) needs it still") == true)
+    // This machine goes by it until that is mended.
+    let repository = try await road.target.open(road.world)
+    let state = try StateFolder(road.world.stateFolder, repository: repository.id)
+    let chain = repository.keys.keyring.chainID(host: "host", database: "app", fork: 0)
+    let newest = try #require(Hex.decode(id).flatMap { Digest($0) })
+    #expect(try HarmedVersions(of: chain, in: state).contains(newest))
+    request.packs = [packs[1].text]
+    let again = try await RepairRepository(road.world).run(request, at: road.target)
+    #expect(again.saved.map(\.id) == [id] && again.failures.isEmpty)
+    #expect(try !HarmedVersions(of: chain, in: state).contains(newest))
+  }
+
   /// A page of a proxy in the place of one answer.
   private final class MaintainedStore: ObjectStore {
     let base: MemoryStore

@@ -85,7 +85,10 @@ import Testing
     let repository = Self.repository(home, at: store)
     func saved(_ manifest: StoredManifest) async throws -> [UInt8]? {
       let salvage = Salvage(manifest, repository, state: try home.state, tables: home.stateFolder)
-      guard let member = try await salvage.members(from: nil)?.first else { return nil }
+      var spoilt: Set<Digest> = []
+      let members = try await salvage.members(from: nil, noting: &spoilt)
+      #expect(spoilt == (members == nil ? [versions.pack.name] : []))
+      guard let member = members?.first else { return nil }
       return try member.read(0..<member.length)
     }
     #expect(try await saved(versions.first) == versions.imageOfFirst)

@@ -149,6 +149,27 @@ import Testing
     #expect(try await chain.home.read(chain.now(chain.versions[0])) == chain.images[0])
   }
 
+  /// Somebody named one of two packs that lie on a failing disk.
+  @Test func `a version that is written anew needs no pack in which some of it was lost`() async throws {
+    let chain = try await Chain()
+    let (home, shared, version) = (chain.home, try await chain.shared, chain.versions[2])
+    let table = try await PackTable(of: version, repository: home.repository, state: nil)
+    let other = try #require(table.all.map(\.name).first { $0 != shared })
+    for pack in [shared, other] { home.store.content[Layout.pack(pack, of: home.chain)]?[200] ^= 1 }
+    let state = try home.state
+    var damaged = DamagedPacks(of: home.chain, in: state)
+    try damaged.add([shared], of: home.chain, in: state)
+    let local = try chain.local([chain.images[2]])
+    let rewrite = VersionRewrite(home.repository, chain: home.chain, state: state, tables: chain.scratch.path)
+    #expect(try await rewrite.run(version, from: local, dryRun: true))
+    #expect(DamagedPacks(of: home.chain, in: state).names == [shared])
+    #expect(rewrite.spoiltPacks == [shared, other] && rewrite.neededPacks.isEmpty)
+    #expect(try await rewrite.run(version, from: local, dryRun: false))
+    #expect(DamagedPacks(of: home.chain, in: state).names == [shared, other])
+    #expect(!rewrite.neededPacks.isEmpty && rewrite.neededPacks.isDisjoint(with: [shared, other]))
+    #expect(try await home.read(chain.now(version)) == chain.images[2])
+  }
+
   /// Nothing of it is on this machine.
   @Test func `what was stored anew for a later version saves an older one`() async throws {
     let chain = try await Chain()

@@ -21,6 +21,17 @@ struct ChainRepair {
   private var packs: WholePacks?
   /// What the manifest that was seen last says of the version before its own: the target need not know it any more.
   private var predecessor: (sequence: UInt64, id: Digest)?
+  /// Packs that were met on the way, and are spoilt: the check was told of others, and read none of them.
+  private var unnamed: Set<Digest> = []
+  /// Versions that are written anew, and the packs that they need now.
+  private var saved: [Needing] = []
+
+  /// A version, and the packs that it needs.
+  private struct Needing {
+    let version: CheckedVersion
+    let id: Digest?
+    let packs: Set<Digest>
+  }
 
   init(
     _ chain: CheckedChain, _ repository: Repository, _ target: TargetAccess, _ request: RepairRepository.Request,
@@ -42,7 +53,7 @@ struct ChainRepair {
 
   mutating func run(_ outcome: inout RepairRepository.Outcome) async throws {
     let annotations = try await repository.annotations(of: chain.chain, state: state)
-    let leaning = try await leaningOnDamage()
+    let leaning = try await versions(needing: Set(chain.damagedPacks)).map(\.version)
     if !chain.harmed.isEmpty || !leaning.isEmpty {
       if !request.dryRun {
         var damaged = DamagedPacks(of: chain.chain, in: state, at: repository.place)
@@ -62,6 +73,7 @@ struct ChainRepair {
       }
       // Where one cannot be written anew, it is whole all the same.
       for version in leaning.reversed() { _ = try await save(version, images, &outcome) }
+      try await tellUnnamed(&outcome)
       if isNewestLost, !request.dryRun, let source {
         // Last: what it leaves on this machine takes the place of images that older versions may be saved from.
         images.releaseBases()
@@ -80,15 +92,51 @@ struct ChainRepair {
 
   /// Whole versions that need some frame of a pack of which other frames are damaged: as long as they do, no prune takes
   /// that pack, and every check finds it.
-  private func leaningOnDamage() async throws -> [CheckedVersion] {
-    guard !chain.damagedPacks.isEmpty else { return [] }
-    let damaged = Set(chain.damagedPacks)
-    var leaning: [CheckedVersion] = []
+  private func versions(needing damaged: Set<Digest>) async throws -> [Needing] {
+    guard !damaged.isEmpty else { return [] }
+    var leaning: [Needing] = []
     for version in chain.whole {
       guard let facts = version.facts, let packs = try await repository.packs(of: facts, state: state) else { continue }
-      if packs.contains(where: { damaged.contains($0.name) }) { leaning.append(version) }
+      if packs.contains(where: { damaged.contains($0.name) }) {
+        leaning.append(Needing(version: version, id: facts.id, packs: Set(packs.map(\.name))))
+      }
     }
     return leaning
+  }
+
+  /// Tells of packs that were found spoilt only while versions were read to be saved, as long as some version needs them.
+  /// Whether it needs what is spoilt of them nobody has looked: one that was saved before that was seen is not said to be.
+  private func tellUnnamed(_ outcome: inout RepairRepository.Outcome) async throws {
+    guard !unnamed.isEmpty else { return }
+    let again = saved.filter { !$0.packs.isDisjoint(with: unnamed) }
+    let withdrawn = Set(again.compactMap(\.id).map(\.hex))
+    outcome.saved.removeAll { version in version.id.map { withdrawn.contains($0) } ?? false }
+    try remember(again)
+    let anew = Set(saved.map(\.version.sequence))
+    let others = try await versions(needing: unnamed).filter { !anew.contains($0.version.sequence) }
+    for pack in unnamed.sorted() {
+      let needing = (others + again).filter { $0.packs.contains(pack) }
+      guard let first = needing.first else { continue }
+      let id = first.id.map { String($0.hex.prefix(8)) } ?? "\(first.version.sequence)"
+      let who = needing.count == 1 ? "version \(id) needs" : "version \(id) and \(needing.count - 1) more need"
+      let object = Layout.pack(pack, of: chain.chain).text
+      outcome.failures.append(
+        OperationError(
+          .verificationFailed, code: "damaged", "\(object) is damaged, too, and \(who) it still",
+          hint: "`sealift --target \(shellWord(target.name)) repair --pack \(object)` writes anew what needs it."))
+    }
+  }
+
+  /// Until somebody reads them whole, or they are written anew once more, they may be harmed. A dry run wrote none.
+  private func remember(_ versions: [Needing]) throws {
+    var found: [Digest: HarmedVersions.Harm] = [:]
+    for version in versions {
+      guard let id = version.id else { continue }
+      found[id] = HarmedVersions.Harm(.content, by: version.packs.intersection(unnamed))
+    }
+    guard !found.isEmpty else { return }
+    var harmed = try HarmedVersions(of: chain.chain, in: state, at: repository.place)
+    try harmed.add(found, of: chain.chain, in: state)
   }
 
   /// Saves it if it can be.
@@ -161,14 +209,18 @@ struct ChainRepair {
     if var harmed = try? HarmedVersions(of: chain.chain, in: state, at: place) { harmed.remove([version]) }
   }
 
-  /// Writes the version anew, when all of its content can be had.
+  /// Writes the version anew, when all of its content can be had. It needs no pack then that is known to be damaged.
   private mutating func isSaved(_ version: CheckedVersion, _ images: LocalImages) async throws -> Bool {
     let rewrite = VersionRewrite(repository, chain: chain.chain, state: state, tables: world.tables)
     let found = try await manifest(of: version, rewrite)
     predecessor = found?.core?.predecessor
     guard let manifest = found, let file = manifest.core?.members.first?.file else { return false }
     let local = try images.pages(of: Int(file.unitSize), keys: repository.keys, tables: world.tables)
-    return try await rewrite.run(manifest, from: local, blocks: blocks, packs: packs, dryRun: request.dryRun)
+    defer { unnamed.formUnion(rewrite.spoiltPacks.subtracting(chain.damagedPacks)) }
+    let isSaved = try await rewrite.run(
+      manifest, from: local, blocks: blocks, packs: packs, dryRun: request.dryRun)
+    if isSaved { saved.append(Needing(version: version, id: id(of: version), packs: rewrite.neededPacks)) }
+    return isSaved
   }
 
   private func manifest(of version: CheckedVersion, _ rewrite: VersionRewrite) async throws -> StoredManifest? {

@@ -17,14 +17,18 @@ struct Salvage: Sendable {
     self.folder = folder
   }
 
+  /// - Parameter spoilt: packs in which something was lost are noted there, whether or not it is had elsewhere.
   /// - Returns: every member that has content, in order; `nil` when one cannot be had.
   /// - Throws: `StoreError`, `.stateFolder`, `CancellationError`.
-  func members(from sources: SalvageSources?) async throws -> [ScratchMember]? {
+  func members(
+    from sources: SalvageSources?, noting spoilt: inout Set<Digest>
+  ) async throws -> [ScratchMember]? {
     guard let core = manifest.core else { return nil }
     let files = core.members.compactMap { member in member.file.map { (path: member.path, content: $0) } }
     guard files.count == manifest.body.maps.count else { return nil }
     let scratch = try ScratchFile(in: folder)
     var frames = try await frames(from: sources)
+    defer { spoilt.formUnion(frames?.spoilt ?? []) }
     var members: [ScratchMember] = []
     var start = 0
     for (file, root) in zip(files, manifest.body.maps) {

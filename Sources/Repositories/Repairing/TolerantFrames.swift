@@ -26,6 +26,8 @@ struct TolerantFrames {
   private var refused: Set<UInt32> = []
   /// Packs whose directory it does not give: nothing says what lies where in them.
   private var closed: Set<UInt32> = []
+  /// Packs in which a frame cannot be had that should be, though all that it rests on can.
+  private(set) var spoilt: Set<Digest> = []
 
   /// - Parameter sources: a frame all of whose units are found there is as good as at hand, and what rests on it can be
   ///   decoded.
@@ -103,7 +105,13 @@ struct TolerantFrames {
       prefix += below.plain[range]
       guard prefix.count <= Limits.prefix else { return nil }
     }
-    let joined = frame.bases.isEmpty ? nil : prefix
+    if let decoded = try await decode(frame, on: frame.bases.isEmpty ? nil : prefix) { return decoded }
+    if let pack = frame.packed?.entry.name { spoilt.insert(pack) }
+    return nil
+  }
+
+  /// - Parameter joined: what it rests on.
+  private mutating func decode(_ frame: VersionFrames.Frame, on joined: [UInt8]?) async throws -> DecodedFrame? {
     switch try await sealedAlone(frame) {
     case .given(let sealed): if let opened = try open(frame, sealed, joined) { return opened }
     // With all of its pack it may be given; by itself it is not asked for again.

@@ -12,6 +12,8 @@ package struct VersionRewrite: Sendable {
   private let folder: String
   /// By which listings that are late are waited for.
   package var clock: StoreClock = .system
+  private let found = Locked<Set<Digest>>([])
+  private let needed = Locked<Set<Digest>>([])
 
   /// - Parameter folder: for files without names.
   package init(_ repository: Repository, chain: ChainID, state: StateFolder, tables folder: String) {
@@ -20,6 +22,12 @@ package struct VersionRewrite: Sendable {
     self.state = state
     self.folder = folder
   }
+
+  /// Packs in which something was lost, of the version or of the later one, whether or not it was had elsewhere. Who was
+  /// told of other packs has read none to find them.
+  package var spoiltPacks: Set<Digest> { found.withLock { $0 } }
+  /// Those that the version needs now that it is written anew.
+  package var neededPacks: Set<Digest> { needed.withLock { $0 } }
 
   /// - Parameters:
   ///   - manifest: of the version, from wherever it can still be had.
@@ -35,9 +43,21 @@ package struct VersionRewrite: Sendable {
   ) async throws -> Bool {
     let salvage = Salvage(manifest, repository, state: state, tables: folder)
     let sources = SalvageSources(pages: local, blocks: blocks, packs: packs)
-    guard let core = manifest.core, let members = try await salvage.members(from: sources) else { return false }
+    guard let core = manifest.core else { return false }
+    var spoilt: Set<Digest> = []
+    let salvaged = try await salvage.members(from: sources, noting: &spoilt)
+    try note(spoilt.union(packs?.spoilt ?? []), dryRun: dryRun)
+    guard let members = salvaged else { return false }
     if !dryRun { try await write(manifest, core, members) }
     return true
+  }
+
+  /// Before anything is written: what is written refers to nothing in them.
+  private func note(_ spoilt: Set<Digest>, dryRun: Bool) throws(RepositoryError) {
+    found.withLock { $0.formUnion(spoilt) }
+    guard !dryRun else { return }
+    var damaged = DamagedPacks(of: chain, in: state, at: repository.place)
+    try damaged.add(spoilt.sorted(), of: chain, in: state)
   }
 
   /// Whether a manifest that the target lost is kept on this machine.
@@ -100,6 +120,7 @@ package struct VersionRewrite: Sendable {
         }
         try OwnWords.add(written.manifest, in: state)
         if core.sequence < newest?.name.sequence ?? 0 { state.dropLong(written.manifest.name) }
+        needed.withLock { $0 = Set(written.packs.map(\.name)) }
         return packs.end(with: written.packs)
       }
       revision += 1

@@ -34,6 +34,9 @@ package final class WholePacks: @unchecked Sendable {
     self.folder = folder
   }
 
+  /// Those of them in which something was looked for, and lost.
+  var spoilt: Set<Digest> { opened?.frames.spoilt ?? [] }
+
   /// - Throws: `StoreError`, `.stateFolder`.
   func unit(_ print: Fingerprint) async throws -> [UInt8]? {
     if !wasOpened {
