@@ -58,11 +58,14 @@ extension CheckRepository {
     harmed.remove(rewritten)
     // That a manifest can be read again every check sees.
     let hidden = subset == nil ? [] : Set(spoilt.filter { $0.facts != nil }.compactMap(\.id))
+    let before = try? DoubtedVersions(of: chain.chain, in: state, at: place)
     var found: [Digest: HarmedVersions.Harm] = [:]
     for version in chain.harmed {
       guard let id = version.id else { continue }
       let proof: HarmedVersions.Proof = hidden.contains(id) ? .content : .structure
-      found[id] = HarmedVersions.Harm(proof, by: packs(harming: version))
+      // A doubt without a harm is a drill's, which does not say what it could not have.
+      let isDrilled = before?.contains(id) == true && !harmed.contains(id)
+      found[id] = HarmedVersions.Harm(proof, by: isDrilled ? [] : packs(harming: version))
     }
     try harmed.add(found, of: chain.chain, in: state)
 

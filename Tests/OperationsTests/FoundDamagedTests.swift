@@ -650,6 +650,29 @@ extension FoundDamagedTests {
     #expect(try await spoilt.road.push(spoilt.database).pushed.map(\.unchanged) == [true])
   }
 
+  /// A drill ends at the first thing that it cannot have: that need not be what a check found.
+  @Test(arguments: [true, false])
+  func `what a drill could not restore is doubted until it is read, though it was written anew`(isDrillFirst: Bool)
+    async throws
+  {
+    let spoilt = try await Spoilt()
+    var request = Drill.Request()
+    request.records = false
+    if !isDrillFirst { #expect(try await spoilt.check() == [spoilt.versions[1].id]) }
+    let drilled = try await Drill(spoilt.road.world).run(request, at: spoilt.road.target).drilled
+    #expect(drilled.map(\.hasPassed) == [false])
+    if isDrillFirst { #expect(try await spoilt.check() == [spoilt.versions[1].id]) }
+    let repair = RepairRepository(spoilt.elsewhere)
+    let saved = try await repair.run(.init(databases: [spoilt.database]), at: spoilt.road.target).saved
+    #expect(saved.map(\.id) == [spoilt.versions[1].id])
+    #expect(try await spoilt.check(.structure) == [])
+    #expect(try await spoilt.isDoubted())
+    #expect(try await spoilt.told() == [spoilt.versions[1].id])
+    #expect(try await spoilt.check() == [])
+    #expect(try await !spoilt.isDoubted())
+    #expect(try await spoilt.told() == [])
+  }
+
   @Test func `a version without packs is remembered by its manifest`() async throws {
     let road = try await Road()
     let database = DatabaseSource(name: "app", path: try road.database(rows: 20))

@@ -188,6 +188,7 @@ package struct Drill: Sendable {
       harmed?.remove([facts.id])
       return
     }
+    forgetPacks(harming: facts, in: state, repository)
     guard subject.isNewest else { return }
     do {
       var doubted = try DoubtedVersions(of: facts.chain, in: state, at: repository.place)
@@ -195,6 +196,19 @@ package struct Drill: Sendable {
     } catch {
       SourceMemory.forget(facts.id, world)
       world.reporter.notice("the next push may build on what could not be restored: \(error.message)")
+    }
+  }
+
+  /// A drill ends at the first thing that it cannot have: of what a check found damaged nobody knows any more that it is all
+  /// that harms the version, and one that needs none of it may not be restored all the same.
+  private func forgetPacks(harming facts: VersionFacts, in state: StateFolder, _ repository: Repository) {
+    guard var harmed = try? HarmedVersions(of: facts.chain, in: state, at: repository.place),
+      harmed.packs(harming: facts.id) != nil
+    else { return }
+    do {
+      try harmed.add([facts.id: HarmedVersions.Harm(.content)], of: facts.chain, in: state)
+    } catch {
+      world.reporter.notice("a check may take back what the drill found: \(error.message)")
     }
   }
 
