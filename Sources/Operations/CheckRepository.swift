@@ -41,6 +41,8 @@ package struct CheckRepository: Sendable {
     package var damaged: Bool?
     /// What somebody found damaged of it before, and nobody took back.
     package var foundDamaged: String?
+    /// What harms it is of its companions alone.
+    package var sparesDatabase = false
   }
 
   package struct Outcome: Sendable {
@@ -171,6 +173,7 @@ extension CheckRepository.Version {
     self.init(
       id: version.id?.hex, database: facts?.database ?? chain.database, host: facts?.host ?? chain.host,
       sequence: version.sequence, time: facts?.time, objects: version.isUnjudged ? version.later : version.objects,
-      damaged: facts?.flags.contains(.damaged), foundDamaged: version.id.flatMap { chain.foundDamaged[$0] })
+      damaged: facts?.flags.contains(.damaged), foundDamaged: version.id.flatMap { chain.foundDamaged[$0] },
+      sparesDatabase: version.sparesDatabase)
   }
 }

@@ -205,6 +205,14 @@ import Testing
     #expect(Repair.lines(repaired).last?.hasPrefix("  would be taken back  number 2 of 'd'") == true)
   }
 
+  @Test func `a repair says which versions lost companions alone`() {
+    var outcome = RepairRepository.Outcome(target: "t", check: CheckRepository.Outcome(target: "t"))
+    outcome.lost = [.init(id: nil, database: "d", host: "h", sequence: 1, time: nil, objects: ["packs/x"])]
+    #expect(Repair.lines(outcome).last == "  LOST  number 1 of 'd'")
+    outcome.lost[0].sparesDatabase = true
+    #expect(Repair.lines(outcome).last == "  LOST  number 1 of 'd': companions alone; its database is whole")
+  }
+
   @Test func `a version that an earlier check found harmed is told, with what takes that back`() {
     var outcome = CheckRepository.Outcome(target: "t")
     for number: UInt64 in 1...3 {

@@ -56,6 +56,21 @@ import Testing
     #expect(StatusLines.lines(outcome(database)).last?.hasSuffix("version fedcba98 failed: no rows\\n") == true)
   }
 
+  @Test func `of how many versions companions alone were lost is told, and what ends that`() throws {
+    var database = failed
+    (database.lastDrill, database.foundDamaged) = (nil, 2)
+    #expect(StatusLines.lines(outcome(database)).last?.contains(", 2 FOUND DAMAGED, head ") == true)
+    #expect(try #require(StatusLines.alarm([outcome(database)])).hint?.contains("sealift forget") == false)
+    database.losingCompanions = 1
+    #expect(
+      StatusLines.lines(outcome(database)).last?
+        .contains(", 2 FOUND DAMAGED, 1 of them in companions alone, head ") == true)
+    database.losingCompanions = 2
+    #expect(StatusLines.lines(outcome(database)).last?.contains(", 2 FOUND DAMAGED in companions alone, head ") == true)
+    #expect(
+      try #require(StatusLines.alarm([outcome(database)])).hint?.hasSuffix("`sealift forget ID` lets it go.") == true)
+  }
+
   @Test func `an age that nobody knows is not told as none`() {
     var database = failed
     (database.age, database.lastDrill) = (nil, nil)

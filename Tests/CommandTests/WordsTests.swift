@@ -200,6 +200,8 @@ import Testing
     #expect(VersionTable.lines([one], within: 80)[1].contains("  (found damaged),"))
     one.lacksCompanions = true
     #expect(VersionTable.lines([one], within: nil)[1].contains("  (found damaged),(companions lost),t"))
+    one.foundDamaged = CompanionLoss.text("a pack")
+    #expect(VersionTable.lines([one], within: nil)[1].contains("  (companions found damaged),(companions lost),t"))
   }
 
   @Test func `ages are told in one unit`() {

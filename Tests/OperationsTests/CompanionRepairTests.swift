@@ -1,5 +1,7 @@
 import FoundationEssentials
 import Glibc
+import Repositories
+import Sealing
 import Storage
 import TestKit
 import Testing
@@ -19,14 +21,17 @@ import Testing
     let content: [UInt8]
     var file: String { road.scratch.file("att/big") }
 
-    init() async throws {
+    /// - Parameter kind: of the database; `nil` is one of random rows.
+    init(_ kind: SampleDatabase? = nil) async throws {
       let road = try await Road()
       var random = SeededRandom(7)
       let content = random.bytes(16 * 65_536 + Self.lastBlock)
       try FileManager.default.createDirectory(atPath: road.scratch.file("att"), withIntermediateDirectories: true)
       try writeFile(road.scratch.file("att/a"), Array("one".utf8))
       try writeFile(road.scratch.file("att/big"), content)
-      var database = DatabaseSource(name: "app", path: try road.database(rows: 20))
+      let path = try kind.map { _ in road.scratch.file("app.db") } ?? road.database(rows: 20)
+      try kind?.make(at: path)
+      var database = DatabaseSource(name: "app", path: path)
       database.companions = [Companion("att")]
       version = try #require(try await road.push(database).pushed.first).version
       (self.road, self.database, self.content) = (road, database, content)
@@ -48,6 +53,34 @@ import Testing
 
     func repair(_ world: World? = nil) async throws -> RepairRepository.Outcome {
       try await RepairRepository(world ?? road.world).run(.init(databases: [database]), at: road.target)
+    }
+
+    /// What is in the file now is nothing that was pushed.
+    func loseFile() throws {
+      var random = SeededRandom(8)
+      try writeFile(file, random.bytes(content.count))
+    }
+
+    func drill() async throws -> Drill.Drilled? {
+      try await Drill(road.world).run(Drill.Request(), at: road.target).drilled.first
+    }
+
+    /// Says of the version what somebody found damaged.
+    func say(_ text: String) async throws {
+      let lookup = try await VersionLookup(at: road.target, road.world)
+      let facts = try #require(try await lookup.histories().first?.versions.first)
+      let said = try await lookup.repository.annotations(of: facts.chain, state: lookup.state)
+      let now = said.time(for: facts, now: road.world.now())
+      try await lookup.repository.annotate(facts, [.init(.foundDamaged, text)], now: now, state: lookup.state)
+    }
+
+    /// The versions as a list shows them, oldest first.
+    func listed() async throws -> [VersionSummary] {
+      try await ListVersions(road.world).run(at: road.target).versions
+    }
+
+    func plan(last: Int) async throws -> ForgetVersions.Plan {
+      try await ForgetVersions(road.world).plan(.init(.rulesForAll(RetentionRules(last: last))), at: road.target)
     }
 
     func pulled() async throws -> [UInt8] {
@@ -86,10 +119,80 @@ import Testing
   @Test func `a block that is nowhere any more is lost`() async throws {
     let pushed = try await Pushed()
     try pushed.flip()
-    var random = SeededRandom(8)
-    try writeFile(pushed.file, random.bytes(pushed.content.count))
+    try pushed.loseFile()
     let repaired = try await pushed.repair()
     #expect(repaired.saved.isEmpty && repaired.lost.map(\.id) == [pushed.version.id])
+  }
+
+  /// It may be the only one that has the rows of its time.
+  @Test(arguments: [false, true])
+  func `a version that lost a companion alone is flagged so, and stays where a rule would keep it`(packsAreGone: Bool)
+    async throws
+  {
+    let pushed = try await Pushed()
+    let packs = pushed.packs
+    try pushed.flip()
+    try pushed.loseFile()
+    let repaired = try await pushed.repair()
+    #expect(repaired.lost.map(\.sparesDatabase) == [true] && repaired.pushed.count == 1)
+    let listed = try await pushed.listed()
+    #expect(listed.map { $0.foundDamaged == nil } == [false, true])
+    #expect(listed.map(\.losesCompanionsAlone) == [true, false])
+    if packsAreGone { for pack in packs { pushed.road.store.content[pack] = nil } }
+    let two = try await pushed.plan(last: 2)
+    #expect(two.refusals.isEmpty && two.chains.map(\.plan.going.count) == [0])
+    #expect(two.chains.flatMap(\.problems).map(\.code) == (packsAreGone ? ["incomplete"] : []))
+    #expect(try await pushed.plan(last: 1).chains.flatMap { $0.plan.going.map(\.version.id) } == [pushed.version.id])
+  }
+
+  @Test func `a drill says that a companion alone is lost, and looks at the database all the same`() async throws {
+    let pushed = try await Pushed()
+    try pushed.flip()
+    let drilled = try #require(try await pushed.drill())
+    #expect(!drilled.hasPassed && !drilled.isRestored && drilled.version.losesCompanionsAlone)
+    #expect(drilled.passed.contains { $0.hasPrefix("the database restored from the target alone") })
+    #expect(drilled.passed.contains("20 rows in 1 table as at push"))
+    #expect(try await pushed.listed().map(\.foundDamaged) == [drilled.version.foundDamaged])
+    // Once more says nothing else, and what is whole again is taken back.
+    #expect(try await pushed.drill()?.version.foundDamaged == drilled.version.foundDamaged)
+    try pushed.flip()
+    #expect(try await pushed.drill()?.hasPassed == true)
+    #expect(try await pushed.listed().map(\.foundDamaged) == [nil])
+  }
+
+  @Test func `a drill that brings the database back leaves of a greater damage that a companion is lost`() async throws
+  {
+    let pushed = try await Pushed()
+    try await pushed.say("restore: a pack is damaged")
+    try pushed.flip()
+    #expect(try await pushed.drill()?.version.losesCompanionsAlone == true)
+    #expect(try await pushed.listed().map(\.losesCompanionsAlone) == [true])
+  }
+
+  /// What says that it is no sound database could look at it.
+  @Test func `a drill that cannot check the database takes back nothing for a lost companion`() async throws {
+    let pushed = try await Pushed(.applicationCollation)
+    let found = "what was restored is no sound database: x"
+    try await pushed.say(found)
+    try pushed.flip()
+    #expect(try await pushed.drill()?.version.foundDamaged == found)
+    #expect(try await pushed.listed().map(\.foundDamaged) == [found])
+  }
+
+  /// An earlier release said of both the same.
+  @Test func `a repair says anew of a version that was found damaged that its database is whole`() async throws {
+    let pushed = try await Pushed()
+    try await pushed.say("damaged or missing: packs/x")
+    #expect(try await pushed.listed().map(\.losesCompanionsAlone) == [false])
+    try pushed.flip()
+    try pushed.loseFile()
+    _ = try await pushed.repair()
+    #expect(try await pushed.listed().map(\.losesCompanionsAlone) == [true, false])
+    // Of a database that failed its check only a drill says so.
+    let found = "what was restored is no sound database: x"
+    try await pushed.say(found)
+    _ = try await pushed.repair()
+    #expect(try await pushed.listed().first?.foundDamaged == found)
   }
 
   /// Nothing says any more what lay where: the file of that name is tried. It may have grown since.

@@ -195,6 +195,21 @@ import Testing
     #expect(try await shelf.plan(RetentionRules(daily: 2)).chains[0].plan.going.map(\.version.sequence) == [1, 2])
   }
 
+  /// A repair or a drill said so, and looked at the database.
+  @Test func `what lost companions alone takes no place, and stays where a rule would keep it`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    try await shelf.annotate(versions[2], Annotation.Item(.foundDamaged, CompanionLoss.text("a pack")))
+    #expect(try await shelf.plan(RetentionRules(daily: 2)).chains[0].plan.going.map(\.version.sequence) == [1])
+    let status = try #require(try await shelf.status().databases.first)
+    #expect(status.foundDamaged == 1 && status.losingCompanions == 1 && !status.isSound)
+    // Nobody has said that more of it is lost: packs that are gone may be put back.
+    for pack in try await shelf.ownPacks(of: versions[2], among: versions) { shelf.road.store.content[pack] = nil }
+    let plan = try await shelf.plan(RetentionRules(daily: 2))
+    #expect(plan.chains[0].plan.going.map(\.version.sequence) == [1])
+    #expect(plan.chains[0].problems.map(\.code) == ["incomplete"])
+  }
+
   @Test func `what is incomplete takes no place, and nothing rests on it`() async throws {
     let shelf = try await Shelf()
     let versions = try await shelf.week(4)

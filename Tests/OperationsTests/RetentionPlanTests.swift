@@ -61,6 +61,22 @@ import Testing
       RetentionPlan(versions, rules: rules { $0.last = 1 }, now: .max).staying.map(\.version.sequence) == [4, 8])
   }
 
+  /// Its database comes back, and may be the only one of its time.
+  @Test func `a version that lost companions alone takes no place, and stays where a rule would keep it`() throws {
+    let whole = try versions(Self.times)
+    var versions = whole
+    for index in [0, 2, 3, 6] { versions[index].flaw = .companionsLost }
+    let three = RetentionPlan(versions, rules: rules { $0.daily = 3 }, now: .max)
+    #expect(three.staying.map(\.version.sequence) == [2, 4, 6, 7, 8])
+    #expect(three.decisions[6].reasons == ["daily 2026-11-16", "companions are lost, the database is whole"])
+    #expect(three.decisions[2].reasons == ["companions lost, does not count"] && three.newestSound?.sequence == 8)
+    // Nor does one take its place of which nobody knows whether the database comes back.
+    versions = whole
+    (versions[4].flaw, versions[5].flaw, versions[6].flaw) = (.companionsLost, .companionsLost, .harmed)
+    let two = RetentionPlan(versions, rules: rules { $0.daily = 2 }, now: .max)
+    #expect(two.staying.map(\.version.sequence) == [4, 6, 7, 8])
+  }
+
   @Test func `within is seen from the newest version, and a clock that ran ahead is not believed`() throws {
     let rules = rules { $0.within = 5 * 86_400_000 }
     var versions = try versions(Self.times)
@@ -187,7 +203,9 @@ import Testing
     version.isPinned = Int.random(in: 0..<12, using: &random) == 0
     if Bool.random(using: &random) { version.tags = [["a", "b", "c"].randomElement(using: &random) ?? "a"] }
     if Int.random(in: 0..<4, using: &random) == 0 {
-      let flaws: [RetentionPlan.Flaw] = [.damaged, .foundDamaged, .harmed, .incomplete, .condemned]
+      let flaws: [RetentionPlan.Flaw] = [
+        .damaged, .foundDamaged, .companionsLost, .harmed, .incomplete, .condemned,
+      ]
       version.flaw = flaws.randomElement(using: &random)
       version.mayComeBack = version.flaw == .incomplete && sequence.isMultiple(of: 2)
     }
@@ -244,9 +262,10 @@ import Testing
     }
     if let last = rules.last { #expect(staying.isSuperset(of: sound.suffix(last).map(\.sequence))) }
 
-    // What is only condemned, may come back, or may be saved is not let go where it would stay if it were sound.
+    // What is only condemned, may come back or be saved, or lost companions alone is not let go where it would stay if it
+    // were sound.
     let doubts: [(RetentionPlan.Version) -> Bool] = [
-      { $0.flaw == .condemned }, { $0.mayComeBack }, { $0.flaw == .harmed },
+      { $0.flaw == .condemned }, { $0.mayComeBack }, { $0.flaw == .harmed }, { $0.flaw == .companionsLost },
     ]
     for isInDoubt in doubts {
       var trusting = versions

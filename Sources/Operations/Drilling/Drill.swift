@@ -143,8 +143,8 @@ package struct Drill: Sendable {
       result.time = said.time(for: subject.facts, now: world.now())
       let known = said.damage(of: subject.facts)
       // What somebody found meanwhile is younger than what was fetched here.
-      let isOurs =
-        proof.damage != nil || (before?.damage(of: subject.facts) == known && proof.mayTakeBack(known))
+      let mayTakeBack = before?.damage(of: subject.facts) == known && proof.mayTakeBack(known)
+      let isOurs = mayTakeBack || proof.damage.map { known == nil || !CompanionLoss.isMeant(by: $0) } ?? false
       let judgement = isOurs ? Self.judgement(proof.damage, known: known) : []
       try await repository.annotate(
         subject.facts, [result.item] + judgement, now: result.time,
@@ -218,9 +218,11 @@ package struct Drill: Sendable {
     return [Annotation.Item(.foundDamaged, damage ?? "")]
   }
 
-  /// That the image is no sound database is more than that it could not be had: no repair mends it, and none may take it back.
+  /// That the image is no sound database is more than that it could not be had: no repair mends it, and none may take it
+  /// back. That companions alone are lost is less, and never the same.
   private static func isKnown(_ damage: String?, by known: String?) -> Bool {
     guard let damage, let known else { return damage == nil && known == nil }
+    guard CompanionLoss.isMeant(by: damage) == CompanionLoss.isMeant(by: known) else { return false }
     return !DrillProof.isOfImage(damage) || DrillProof.isOfImage(known)
   }
 }

@@ -7,14 +7,17 @@ struct DrillProof {
   let isRestored: Bool
   /// The database failed its own check when it was pushed.
   var wasDamaged = false
+  /// Why what comes with the database could not be had, where the database itself came back.
+  var lostCompanions: String?
 
   /// Why the version takes no other's place any more, if that is proved: it cannot be restored, or what comes back is no
   /// sound database, and nobody knew. Rows that are missing, and a query without an answer, are for a person to judge.
   var damage: String? {
-    let isProved = !isRestored || (image.isBroken && !wasDamaged)
-    guard isProved else { return nil }
+    let isBroken = image.isBroken && !wasDamaged
+    if let lostCompanions, !isBroken { return CompanionLoss.text(String(lostCompanions.prefix(1000))) }
+    guard isBroken || !isRestored else { return nil }
     let finding = String((image.findings.first ?? "it cannot be restored").prefix(1000))
-    return isRestored ? Self.ofImage + finding : finding
+    return isBroken ? Self.ofImage + finding : finding
   }
 
   /// Whether what was found before can be taken back by what was looked at now: an SQLite that cannot check the image says

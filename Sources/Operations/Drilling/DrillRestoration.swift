@@ -36,7 +36,7 @@ struct DrillRestoration {
 
   private func provedAgain(_ trial: Drill.Trial) async throws -> DrillProof {
     do {
-      return try await restored(trial)
+      return try await restored(trial, isAgain: true)
     } catch let error where Self.isDamage(error) {
       guard try await isStillThere() else { throw error }
       var proof = ImageProof()
@@ -61,7 +61,8 @@ struct DrillRestoration {
     return objects.contains { $0.name == facts.name.objectName }
   }
 
-  private func restored(_ trial: Drill.Trial) async throws -> DrillProof {
+  /// - Parameter isAgain: then companions that are damaged, or not there, are a finding, and the database is looked at.
+  private func restored(_ trial: Drill.Trial, isAgain: Bool = false) async throws -> DrillProof {
     let manifest = try await repository.readManifest(facts.name, state: state)
     let reader = try await VersionReader(manifest, repository: repository, state: state, tables: place.path)
     guard let content = reader.core.members.first?.file else {
@@ -79,10 +80,11 @@ struct DrillRestoration {
             .fetching, subject: reader.core.database, bytesDone: done.add(count), bytesTotal: Int(content.length)))
       })
     try file.demand(content)
-    let companions = try await StagedCompanions.restore(reader, beside: image, finishing: false, onProgress: { _ in })
+    let (companions, loss) = try await self.companions(reader, losing: isAgain)
     defer { companions?.discard() }
     var proof = ImageProof()
-    proof.passed.append("restored from the target alone, SHA-256 as at push")
+    let restored = "restored from the target alone, SHA-256 as at push"
+    proof.passed.append(loss == nil ? restored : "the database \(restored)")
     if let companions {
       proof.passed.append("\(companions.files) \(companions.files == 1 ? "file" : "files") beside it restored")
     }
@@ -96,7 +98,21 @@ struct DrillRestoration {
     if wasDamaged, let first = proof.findings.first {
       proof.findings[0] = "\(first) (the database was damaged already when it was pushed)"
     }
-    return DrillProof(image: proof, isRestored: true, wasDamaged: wasDamaged)
+    if let loss { proof.findings.append(loss) }
+    return DrillProof(image: proof, isRestored: loss == nil, wasDamaged: wasDamaged, lostCompanions: loss)
+  }
+
+  /// - Parameter losing: goes on without them where they are damaged, or not there.
+  /// - Returns: them, or why they could not be had; neither where there are none.
+  private func companions(_ reader: VersionReader, losing: Bool) async throws -> (StagedCompanions?, loss: String?) {
+    do {
+      let companions = try await StagedCompanions.restore(
+        reader, beside: image, finishing: false, onProgress: { _ in })
+      return (companions, nil)
+    } catch let error where losing && Self.isDamage(error) {
+      guard try await isStillThere() else { throw error }
+      return (nil, "restore: \(OperationError(error).message)")
+    }
   }
 
   private func look(at path: String, _ manifest: StoredManifest, _ trial: Drill.Trial) async throws -> ImageProof {

@@ -6,11 +6,14 @@
 package struct RetentionPlan: Sendable {
   /// Why a version is not sound: it takes no other's place, and goes as soon as a newer one is sound. But a condemned
   /// version stays where a rule would keep it: most likely it is whole. So does one whose packs somebody took away, who
-  /// may put them back, and one that a check or a drill found harmed and nobody tried to save: a repair may.
+  /// may put them back, and one that a check or a drill found harmed and nobody tried to save: a repair may. And one that
+  /// lost companions alone: nothing may bring them back, but its database is whole, and may be the only one of its time.
   package enum Flaw: String, Sendable {
     /// The database failed its own check when it was pushed.
     case damaged
     case foundDamaged = "found damaged"
+    /// The same, but its database comes back.
+    case companionsLost = "companions lost"
     /// By a check or a drill on this machine, of which nothing is said at the target.
     case harmed = "found harmed"
     /// Packs of it are missing.
@@ -81,6 +84,8 @@ package struct RetentionPlan: Sendable {
     let keptInDoubt = Self.kept(present, by: rules, now: now)
     let savable = newestFirst.filter { $0.flaw == nil || $0.flaw == .harmed }
     let keptIfSaved = Self.kept(savable, by: rules, now: now)
+    let restorable = newestFirst.filter { $0.flaw == nil || $0.flaw == .companionsLost }
+    let keptWithoutCompanions = Self.kept(restorable, by: rules, now: now)
     let returning = newestFirst.filter { $0.flaw == nil || $0.mayComeBack }
     let keptIfWhole = Self.kept(returning, by: rules, now: now)
     self.init(newestFirst) { version in
@@ -89,6 +94,9 @@ package struct RetentionPlan: Sendable {
       }
       if version.flaw == .harmed, let reasons = keptIfSaved[version.sequence] {
         return (true, reasons + ["in doubt: this machine found it harmed"], [])
+      }
+      if version.flaw == .companionsLost, let reasons = keptWithoutCompanions[version.sequence] {
+        return (true, reasons + ["companions are lost, the database is whole"], [])
       }
       if version.mayComeBack, let reasons = keptIfWhole[version.sequence] {
         return (true, reasons + ["packs are missing"], reasons)

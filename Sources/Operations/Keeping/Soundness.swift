@@ -77,8 +77,9 @@ struct Soundness {
     case .condemned: versions[index].flaw = versions[index].flaw ?? .condemned
     case .incomplete:
       // Where it is flawed already, somebody has looked and said so. A check says nothing at the target: what it missed
-      // may be put back as well.
-      let isNews = versions[index].flaw == nil || versions[index].flaw == .harmed
+      // may be put back as well. And where companions alone are lost, nobody has said that the database is.
+      let isNews =
+        versions[index].flaw == nil || versions[index].flaw == .harmed || versions[index].flaw == .companionsLost
       let wasPruned = try await completeness.wasPruned(fact, in: history)
       versions[index].flaw = .incomplete
       versions[index].mayComeBack = isNews && !wasPruned
@@ -127,7 +128,7 @@ extension RetentionPlan.Version {
     if summary.damaged {
       flaw = .damaged
     } else if summary.foundDamaged != nil {
-      flaw = .foundDamaged
+      flaw = summary.losesCompanionsAlone ? .companionsLost : .foundDamaged
     } else if isHarmed || isDoubted {
       // Nobody who tried to save it says so: a drill whose word did not come to the target, or a check.
       flaw = .harmed

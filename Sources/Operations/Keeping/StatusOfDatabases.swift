@@ -27,6 +27,8 @@ package struct StatusOfDatabases: Sendable {
     package var forgotten = 0
     /// Versions found damaged since they were pushed.
     package var foundDamaged = 0
+    /// Those of them that lost companions alone: their databases are whole.
+    package var losingCompanions = 0
     /// Those that count, oldest first, that a check on this machine found harmed and nothing found whole since; without
     /// those that were found damaged, which is known at the target.
     package var harmed: [VersionSummary] = []
@@ -233,6 +235,7 @@ package struct StatusOfDatabases: Sendable {
     status.versions = versions.count
     status.forgotten = history.versions.count - versions.count
     status.foundDamaged = versions.count { $0.foundDamaged != nil }
+    status.losingCompanions = versions.count { $0.losesCompanionsAlone }
     let harmed = try? HarmedVersions(of: history.chain, in: lookup.state, at: lookup.repository.place)
     let harmedIDs = Set(history.versions.map(\.id).filter { harmed?.contains($0) == true }.map(\.hex))
     status.harmed = versions.filter { harmedIDs.contains($0.id) && $0.foundDamaged == nil }

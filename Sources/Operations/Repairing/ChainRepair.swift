@@ -81,13 +81,18 @@ struct ChainRepair {
       }
     }
     guard request.packs.isEmpty else { return }
-    let listed = RecordListing.byChain(said)[chain.chain.hex] ?? .empty
-    let before = try await repository.annotations(of: chain.chain, listed: listed, state: state)
+    let before = try await saidBefore()
     for version in chain.whole {
       // Somebody may have found it damaged after the check had read it: then that is what is known last.
       guard let facts = version.facts, annotations.damage(of: facts) == before.damage(of: facts) else { continue }
       if try await unflag(version, annotations) { outcome.cleared.append(told(version)) }
     }
+  }
+
+  /// What was said before the check began.
+  private func saidBefore() async throws -> Annotations {
+    let listed = RecordListing.byChain(said)[chain.chain.hex] ?? .empty
+    return try await repository.annotations(of: chain.chain, listed: listed, state: state)
   }
 
   /// Whole versions that need some frame of a pack of which other frames are damaged: as long as they do, no prune takes
@@ -182,10 +187,20 @@ struct ChainRepair {
   }
 
   private func flag(_ version: CheckedVersion, _ annotations: Annotations) async throws {
-    guard let facts = version.facts, annotations.damage(of: facts) == nil else { return }
-    let text = "damaged or missing: \(version.objects.joined(separator: ", "))"
+    guard let facts = version.facts, try await isNews(version, annotations.damage(of: facts), facts) else { return }
+    let objects = "damaged or missing: \(version.objects.joined(separator: ", "))"
+    let text = version.sparesDatabase ? CompanionLoss.text(objects) : objects
     try await repository.annotate(
       facts, [.init(.foundDamaged, text)], now: annotations.time(for: facts, now: world.now()), state: state)
+  }
+
+  /// Whether what was found says more than what is known, or less: that the database is whole counts as a whole version
+  /// does, where everything was read and nobody has found more since.
+  private func isNews(_ version: CheckedVersion, _ known: String?, _ facts: VersionFacts) async throws -> Bool {
+    guard let known else { return true }
+    guard version.sparesDatabase else { return CompanionLoss.isMeant(by: known) }
+    guard !CompanionLoss.isMeant(by: known), !DrillProof.isOfImage(known), request.packs.isEmpty else { return false }
+    return try await saidBefore().damage(of: facts) == known
   }
 
   /// Takes back that a version was found damaged; the word must be later than that one, whatever the clocks say. That the

@@ -12,6 +12,8 @@ package struct CheckedVersion: Sendable {
   package let objects: [String]
   /// Objects of a later format that it needs, or that may say more of it.
   package let later: [String]
+  /// Where it is harmed: its database is whole, as far as somebody looked, and companions are not.
+  package var sparesDatabase = false
 
   package var isHarmed: Bool { !objects.isEmpty }
   /// Only a newer program can say whether it is whole.

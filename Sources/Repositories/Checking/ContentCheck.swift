@@ -167,9 +167,12 @@ struct ContentCheck {
     return (table.entries + PackTableLook.holders(of: manifest)).contains { findings[$0.name] != nil }
   }
 
-  private func checked(_ facts: VersionFacts, objects: [String] = [], later: [String] = []) -> CheckedVersion {
+  private func checked(
+    _ facts: VersionFacts, objects: [String] = [], later: [String] = [], sparesDatabase: Bool = false
+  ) -> CheckedVersion {
     CheckedVersion(
-      chain: chain, sequence: facts.sequence, id: facts.id, facts: facts, objects: objects, later: later)
+      chain: chain, sequence: facts.sequence, id: facts.id, facts: facts, objects: objects, later: later,
+      sparesDatabase: sparesDatabase && !objects.isEmpty)
   }
 
   private mutating func judge(_ walk: VersionWalk, _ facts: VersionFacts, own: UInt32) {
@@ -191,7 +194,7 @@ struct ContentCheck {
       // What harms this revision need not harm the version.
       (objects, later) = ([], later + others.map(\.objectName.text))
     }
-    judged.append(checked(facts, objects: objects, later: later))
+    judged.append(checked(facts, objects: objects, later: later, sparesDatabase: walk.sparesDatabase))
   }
 
   /// Whether nothing but its format keeps a pack from being read.

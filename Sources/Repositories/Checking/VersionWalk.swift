@@ -17,6 +17,8 @@ struct VersionWalk {
 
   /// Objects that are lost or damaged, and needed.
   private(set) var harm: Set<UInt32> = []
+  /// The database, which is the first member, needs none of that: what is harmed came with it.
+  private(set) var sparesDatabase = false
   /// What the manifest, or a map, says that cannot be.
   private(set) var wrong: String?
   /// Its pack table is of a later format.
@@ -64,7 +66,10 @@ struct VersionWalk {
     }
     let files = core.members.compactMap(\.file)
     guard files.count == manifest.body.maps.count else { return note("the manifest has a map too few or too many") }
-    for (file, root) in zip(files, manifest.body.maps) { try follow(file, root) }
+    for (index, (file, root)) in zip(files, manifest.body.maps).enumerated() {
+      try follow(file, root)
+      if index == 0 { sparesDatabase = harm.isEmpty && wrong == nil && core.members.first?.file != nil }
+    }
   }
 
   private mutating func follow(_ file: Core.FileContent, _ root: ManifestBody.MapRoot) throws {

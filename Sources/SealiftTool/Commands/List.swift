@@ -117,7 +117,9 @@ enum VersionTable {
   /// What a person should know before anything else, most alarming first.
   private static func marks(_ version: VersionSummary) -> [String] {
     var marks = version.forgotten ? ["(forgotten)"] : []
-    if version.foundDamaged != nil { marks.append("(found damaged)") }
+    if version.foundDamaged != nil {
+      marks.append(version.losesCompanionsAlone ? "(companions found damaged)" : "(found damaged)")
+    }
     if version.damaged { marks.append("(damaged)") }
     if version.lacksCompanions == true { marks.append("(companions lost)") }
     if version.notCheckable { marks.append("(not checkable)") }

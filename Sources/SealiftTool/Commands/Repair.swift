@@ -122,8 +122,11 @@ struct Repair: SealiftCommand {
     for version in outcome.cleared {
       lines.append("  \(cleared)  \(CheckLines.name(version)) is whole, and was found damaged earlier")
     }
-    for version in outcome.lost { lines.append("  LOST  \(CheckLines.name(version))") }
-    for version in outcome.elsewhere { lines.append("  NOT SAVED  \(CheckLines.name(version))") }
+    func lost(_ version: CheckRepository.Version) -> String {
+      CheckLines.name(version) + (version.sparesDatabase ? ": companions alone; its database is whole" : "")
+    }
+    for version in outcome.lost { lines.append("  LOST  \(lost(version))") }
+    for version in outcome.elsewhere { lines.append("  NOT SAVED  \(lost(version))") }
     for finding in outcome.unmended { lines.append("  NOT MENDED  \(finding.object): \(finding.what)") }
     for finding in outcome.check.findings where finding.leavesDoubt {
       lines.append("  LATER  \(finding.object): \(finding.what)")

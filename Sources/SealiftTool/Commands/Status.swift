@@ -131,13 +131,22 @@ enum StatusLines {
     rest.append(drill(database.decidingDrill))
     if newest.lacksCompanions == true { rest.append("companions lost") }
     if newest.damaged { rest.append("DAMAGED when it was pushed") }
-    if database.foundDamaged > 0 { rest.append("\(database.foundDamaged) FOUND DAMAGED") }
+    if database.foundDamaged > 0 { rest.append("\(database.foundDamaged) FOUND DAMAGED\(spared(database))") }
     if !database.harmed.isEmpty { rest.append("\(database.harmed.count) FOUND HARMED by a check") }
     let lines = [
       "\(place) version \(newest.id.prefix(8)) of \(Times.seconds(newest.time)), \(facts.joined(separator: ", "))",
       "  \(rest.joined(separator: ", ")), head \(newest.head)",
     ]
     return lines + (database.failedDrill.map { ["  \(failure($0))"] } ?? [])
+  }
+
+  /// Of how many of those the database comes back.
+  private static func spared(_ database: StatusOfDatabases.Database) -> String {
+    switch database.losingCompanions {
+    case 0: ""
+    case database.foundDamaged: " in companions alone"
+    default: ", \(database.losingCompanions) of them in companions alone"
+    }
   }
 
   private static func noVersions(of database: StatusOfDatabases.Database) -> String {
@@ -228,10 +237,14 @@ enum StatusLines {
         .verificationFailed, code: "unsound", "'\(unsound.name)' at \(target): \(harm)",
         hint: "`sealift check --read-data` says what they need." + way)
     }
+    // No rule ends that as long as one keeps them.
+    let end =
+      unsound.losingCompanions > 0
+      ? " Where companions alone are lost, a rule keeps the version all the same: `sealift forget ID` lets it go." : ""
     return OperationError(
       .verificationFailed, code: "unsound",
       "something is wrong with versions of '\(unsound.name)' at \(target)" + (harm.map { "; \($0)" } ?? ""),
-      hint: "`sealift list` shows which ones." + (unsound.foundDamaged > 0 || harm != nil ? way : ""))
+      hint: "`sealift list` shows which ones." + (unsound.foundDamaged > 0 || harm != nil ? way : "") + end)
   }
 
   /// No list shows those: nothing is said of them at the target.
