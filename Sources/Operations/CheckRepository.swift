@@ -69,8 +69,9 @@ package struct CheckRepository: Sendable {
     package var isSound = true
     /// Nothing that versions may hang on is of a later format.
     package var isJudged = true
-    /// No copy of the configuration can be read: whoever writes is refused, a repair too.
+    /// No copy of the configuration can be read: whoever writes is refused, a repair too unless this machine remembers it.
     package var lacksConfiguration = false
+    package var remembersConfiguration = false
 
     package init(target: String) { self.target = target }
 
@@ -97,6 +98,7 @@ package struct CheckRepository: Sendable {
       var outcome = Outcome(report, target: target.name)
       outcome.harmedEarlier = outcome.whole.filter { version in version.id.map(earlier.contains) ?? false }
       outcome.lacksConfiguration = repository.lacksConfiguration
+      outcome.remembersConfiguration = repository.remembersConfiguration
       return outcome
     } catch {
       throw OperationError(error, doing: "checking \(target.name)")

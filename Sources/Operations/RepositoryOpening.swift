@@ -15,11 +15,12 @@ extension TargetAccess {
   ///     and where no configuration can be read.
   ///   - keepsPlace: it is to change nothing there: what this machine remembers of the place and is spoilt stays, as of who
   ///     reads. What keeps out who writes keeps it out all the same.
+  ///   - tellsLoss: say that no configuration can be read.
   /// - Returns: also whether what is seen there may be noted (`Repository.isPlaceProved`).
   /// - Throws: also `.rolledBack` when this machine has seen a newer keyring, or used another repository there.
   func open(
     with secret: UnlockSecret, _ world: World, lackingFile: Bool = false, lackingConfiguration: Bool = false,
-    isReading: Bool = false, keepsPlace: Bool = false
+    isReading: Bool = false, keepsPlace: Bool = false, tellsLoss: Bool = true
   ) async throws -> Repository {
     var repository: Repository
     do {
@@ -49,12 +50,17 @@ extension TargetAccess {
     }
     repository.isPlaceProved = repository.provesPlace(in: world.stateFolder)
     repository.rememberSlot(in: state)
+    repository.rememberConfiguration(in: state)
     if repository.lacksFile, !lackingFile {
       world.reporter.notice("\(name): the repository file was lost; `sealift repair` stores it anew")
     }
-    if repository.lacksConfiguration {
+    if repository.lacksConfiguration, tellsLoss {
+      let way =
+        repository.remembersConfiguration
+        ? "`sealift repair` on this machine has written the objects below config/ back, as it remembers them"
+        : "the objects below config/ are brought back from a copy of the target, or by `sealift repair` on a machine that remembers them"
       world.reporter.notice(
-        "\(name): no configuration of the repository can be read: whether a newer sealift has set there what this one does not know cannot be told; versions are read all the same, and nothing is written there until the objects below config/ are brought back from a copy of the target"
+        "\(name): no configuration of the repository can be read: whether a newer sealift has set there what this one does not know cannot be told; versions are read all the same, and nothing is written there until \(way)"
       )
     }
     return repository

@@ -14,11 +14,16 @@ package struct Repository: Sendable {
   private(set) var strangeKeyrings: [NumberedName: SealError] = [:]
   /// The file that says there is a repository was lost, and the slots said it: `sealift repair` stores it anew.
   package var lacksFile = false
+  /// The configuration that counts there.
+  private(set) var configuration: SealedConfiguration?
   /// Why no configuration can be read, where it is opened all the same: nothing is written there.
   private(set) var configurationLoss: (any Error)?
   package var lacksConfiguration: Bool { configurationLoss != nil }
   /// Whether this machine may note what it sees there (`provesPlace`).
   package var isPlaceProved = true
+  /// What this machine knows of one then: `bringBackConfiguration` writes it back.
+  private(set) var rememberedConfiguration: SealedConfiguration?
+  package var remembersConfiguration: Bool { rememberedConfiguration != nil }
 
   package var id: RepositoryID { keys.repository }
 
@@ -41,7 +46,8 @@ package struct Repository: Sendable {
   /// between a machine that died and its versions. But what has no file counts by versions of its own alone: an init that
   /// was interrupted leaves all but the file, and its passphrase must not lead beside the repository that is meant.
   /// - Parameters:
-  ///   - state: where this machine remembers which slot opened (`rememberSlot`): that one is tried first.
+  ///   - state: where this machine remembers which slot opened (`rememberSlot`): that one is tried first; and the
+  ///     configuration (`rememberConfiguration`).
   ///   - lackingFile: open one without a repository file also where there are no versions.
   ///   - lackingConfiguration: open one of which no configuration can be read, for reading alone.
   ///   - opening: opens a slot; of tests that count how often.
@@ -75,7 +81,7 @@ package struct Repository: Sendable {
       }
     }
     let keyrings = try await keyringListing.whole(below: Layout.keyrings)
-    let configurations = try await configurationListing.whole(below: Layout.configurations)
+    let configurations = try await configurationListing
     guard !candidates.isEmpty else {
       throw stranger
         ?? RepositoryError(
@@ -102,13 +108,23 @@ package struct Repository: Sendable {
         let (keyring, name) = try await newestKeyring(
           keyrings, master: door.master, repository: id, at: store, passing: &strange)
         let keys = SealingKeys(repository: id, keyring: keyring)
-        let loss = try await lossOfConfiguration(configurations, keys: keys, at: store)
+        let look = try await newestConfiguration(
+          configurations.whole(below: Layout.configurations), keys: keys, at: store)
+        var loss = look.loss
+        var remembered: SealedConfiguration?
+        if let lost = loss, let state {
+          let folder = StateFolder(reading: state, repository: id)
+          remembered = SealedConfiguration(rememberedIn: folder, keys: keys, beside: configurations)
+          if remembered != nil { loss = broughtBack(lost) }
+        }
         if let loss, !lackingConfiguration { throw loss }
         var repository = Repository(
           store: loss == nil ? bare : ReadOnlyStore(bare), keys: keys, random: random, slot: slot, keyring: name,
           lacksFile: lacksFile)
         repository.strangeKeyrings = strange
+        repository.configuration = look.configuration
         repository.configurationLoss = loss
+        repository.rememberedConfiguration = remembered
         opened.append(repository)
       }
     }
@@ -235,19 +251,18 @@ package struct Repository: Sendable {
   }
 
   /// Looks whether the repository asks for what this program does not know.
-  /// - Returns: why nothing tells.
+  /// - Returns: the configuration that counts, or why nothing tells.
   /// - Throws: `.unsupported`, `.damaged` for what the configuration that counts says; `StoreError`.
-  private static func lossOfConfiguration(
+  private static func newestConfiguration(
     _ names: [NumberedName], keys: SealingKeys, at store: any ObjectStore
-  ) async throws -> (any Error)? {
+  ) async throws -> (configuration: SealedConfiguration?, loss: (any Error)?) {
     var problem: SealError?
     var unread: StoreError?
     for name in NumberedName.newestFirst(names) {
       guard let bytes = try await store.present(name.objectName, &unread) else { continue }
       do throws(SealError) {
-        let object = try OpenedObject.open(bytes, kind: .configuration, name: name.digest, keys: keys)
-        _ = try RepositoryConfiguration(decoding: object.directory.meta)
-        return nil
+        let configuration = try SealedConfiguration(bytes, named: name, keys: keys)
+        return (configuration, nil)
       } catch {
         guard OpenedObject.isAuthentic(bytes, despite: error) else {
           // Anybody can write that a format is newer: it counts where nothing else can be read.
@@ -261,12 +276,26 @@ package struct Repository: Sendable {
       }
     }
     if let problem { throw RepositoryError.unsupported(problem) }
-    if let unread { return unread }
-    return RepositoryError(
+    if let unread { return (nil, unread) }
+    let loss = RepositoryError(
       .damaged, "no configuration of repository \(keys.repository.hex) can be read",
       hint:
-        "Bring back the objects below config/ from a copy of the target, or go on at a new target: `sealift copy` brings the versions there. Until then versions are listed, checked and restored, and nothing is written there."
+        "Where another machine has pushed or read there, `sealift repair` on that one writes the objects below config/ back, as it remembers them. Else bring them back from a copy of the target, or go on at a new target: `sealift copy` brings the versions there. Until then versions are listed, checked and restored, and nothing is written there."
     )
+    return (nil, loss)
+  }
+
+  /// The same loss, where this machine remembers what is lost.
+  private static func broughtBack(_ loss: any Error) -> any Error {
+    let hint =
+      "`sealift repair` on this machine writes the objects below config/ back, as it remembers them. Until then versions are listed, checked and restored, and nothing is written there."
+    if var told = loss as? RepositoryError {
+      told.hint = hint
+      return told
+    }
+    guard var told = loss as? StoreError else { return loss }
+    told.hint = [told.hint, hint].compactMap { $0 }.joined(separator: " ")
+    return told
   }
 
   /// Of who is to tell whether all is well.

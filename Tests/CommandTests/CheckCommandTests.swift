@@ -165,6 +165,10 @@ import Testing
     try await home.must("init")
     try await home.push("--target", "my disk")
     try FileManager.default.removeItem(atPath: home.program.file("target/config"))
+    // As on a machine that has not seen it.
+    for file in home.program.files(below: "state") where file.hasSuffix("/configuration.json") {
+      try FileManager.default.removeItem(atPath: home.program.file("state/\(file)"))
+    }
     let checked = try await home("check", "--target", "my disk", "--json")
     let hint = try #require(try checked.errorDocument().hint)
     #expect(checked.status == 13 && hint.contains("below config/") && !hint.contains("repair` stores"), "\(hint)")
@@ -176,6 +180,22 @@ import Testing
     let copied = try await home.must("copy", "--from", "my disk", "--to", "new")
     #expect(copied.contains(" new, head "), "\(copied)")
     try await home.must("check", "--target", "new", "--read-data")
+  }
+
+  @Test func `where this machine remembers the lost configuration, check sends to a repair, which writes it back`()
+    async throws
+  {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    try FileManager.default.removeItem(atPath: home.program.file("target/config"))
+    let checked = try await home("check", "--json")
+    let hint = try #require(try checked.errorDocument().hint)
+    #expect(checked.status == 13 && hint.hasPrefix("`sealift repair` on this machine"), "\(hint)")
+    #expect(try await home.must("repair", "--dry-run").contains("would be stored anew  config/"))
+    #expect(try await home("check", "-q").status == 13)
+    #expect(try await home.must("repair").contains("  stored anew  config/"))
+    try await home.must("check", "--read-data")
   }
 
   @Test func `a repair of packs that were named says nothing of what it did not read`() {

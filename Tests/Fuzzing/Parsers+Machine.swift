@@ -43,6 +43,7 @@
       let content = Data(bytes), decoder = JSONDecoder()
       if let chain = ChainID([UInt8](repeating: 1, count: 16)) { _ = HighWaterMark(json: bytes, of: chain) }
       if let memory = try? decoder.decode(KeyringMemory.self, from: content) { _ = memory.isOlder(than: memory) }
+      _ = try? decoder.decode(ConfigurationMemory.self, from: content)
       _ = try? decoder.decode(ListingProof.self, from: content)
       _ = try? decoder.decode(SourceMemory.self, from: content)
     },

@@ -87,6 +87,38 @@ import Testing
     #expect(try await check(road).isSound)
   }
 
+  @Test(arguments: [true, false]) func `a lost configuration is written back by a machine that remembers it`(
+    isDamaged: Bool
+  ) async throws {
+    let (road, database, _, _) = try await pushed()
+    let whole = road.store.content
+    for name in whole.keys where name.text.hasPrefix("config/") {
+      if isDamaged { road.store.content[name]?[200] ^= 1 } else { road.store.content[name] = nil }
+    }
+    let lost = road.store.content
+    let elsewhere = try Scratch()
+    let stranger = road.withoutState(elsewhere)
+    let refused = await #expect(throws: OperationError.self) {
+      try await RepairRepository(stranger).run(.init(databases: []), at: road.target)
+    }
+    #expect(refused?.kind == .verificationFailed && refused?.hint?.contains("another machine") == true)
+    #expect(road.store.content == lost)
+
+    let checked = try await check(road, .structure)
+    #expect(checked.lacksConfiguration && checked.remembersConfiguration && !checked.isSound)
+    var request = RepairRepository.Request(databases: [database])
+    request.dryRun = true
+    let planned = try await RepairRepository(road.world).run(request, at: road.target)
+    #expect(planned.copies.count == 2 && planned.isWhole && road.store.content == lost)
+    request.dryRun = false
+    let outcome = try await RepairRepository(road.world).run(request, at: road.target)
+    #expect(outcome.copies == planned.copies && outcome.isWhole)
+    for (name, bytes) in whole { #expect(road.store.content[name] == bytes) }
+    #expect(try await check(road).isSound)
+    try await road.change(database.path)
+    #expect(try await road.push(database).failures.isEmpty)
+  }
+
   @Test func `with the bases that are kept here every version is saved, bit for bit`() async throws {
     let (road, database, versions, dumps) = try await pushed()
     #expect(try await check(road).isSound)

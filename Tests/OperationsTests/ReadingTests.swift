@@ -56,6 +56,7 @@ import Testing
     #expect(try await dump(path) == dump(source.path))
     let said = road.notices.said.withLock { $0 }
     #expect(said.contains { $0.contains("no configuration of the repository can be read") }, "\(said)")
+    #expect(said.contains { $0.contains("until `sealift repair` on this machine") }, "\(said)")
     let refused = await #expect(throws: OperationError.self) {
       try await StatusOfDatabases(road.world).run([source], at: road.target)
     }

@@ -20,7 +20,7 @@ package struct RepairRepository: Sendable {
     package var target: String
     /// What was found. What could not be judged is left alone, and told nowhere else.
     package var check: CheckRepository.Outcome
-    /// Objects written anew that open the repository.
+    /// Objects written anew that open the repository. Of a dry run: the configuration that would be written back.
     package var copies: [String] = []
     /// Fresh versions of databases whose newest version could not be saved.
     package var pushed: [VersionSummary] = []
@@ -66,8 +66,7 @@ package struct RepairRepository: Sendable {
 
   private func repair(_ request: Request, _ target: TargetAccess) async throws -> Outcome {
     let suspects = try request.suspects()
-    let repository = try await target.open(
-      with: try await target.unlock(), world, lackingFile: true, keepsPlace: request.dryRun)
+    let (repository, broughtBack) = try await opened(target, dryRun: request.dryRun)
     // What is said from now on may be younger than what the check sees.
     let said = try await repository.store.list(prefix: Layout.allAnnotations)
     let report = try await CheckRepository(world).report(
@@ -75,12 +74,13 @@ package struct RepairRepository: Sendable {
     try await demandKnown(suspects, to: report, repository, at: target)
     var outcome = Outcome(target: target.name, check: CheckRepository.Outcome(report, target: target.name))
     (outcome.dryRun, outcome.readAll) = (request.dryRun, suspects.isEmpty)
+    outcome.copies = broughtBack.map(\.text)
     outcome.unmended = report.unmendable.map(CheckRepository.Finding.init)
     if !request.dryRun {
       let copies = try await repository.repairOpening { id in
         world.reporter.notice("\(target.name): key slot \(id) was removed meanwhile: it was not stored anew")
       }
-      outcome.copies = copies.map(\.text)
+      outcome.copies += copies.map(\.text)
     }
     for chain in report.chains where !chain.isSound || suspects.isEmpty {
       var repair = try ChainRepair(chain, repository, target, request, world, said: said)
@@ -104,6 +104,21 @@ package struct RepairRepository: Sendable {
       outcome.failures += forks.map { OperationError($0, doing: target.name) }
     }
     return outcome
+  }
+
+  /// Opens what is to be repaired. Where no configuration can be read any more, the one that this machine remembers is
+  /// written back first: without one nothing else is written there.
+  /// - Returns: also the objects that were written, or would be.
+  /// - Throws: also where none can be read, and none is remembered.
+  private func opened(_ target: TargetAccess, dryRun: Bool) async throws -> (Repository, [ObjectName]) {
+    let repository = try await target.open(
+      with: try await target.unlock(), world, lackingFile: true, lackingConfiguration: true, keepsPlace: dryRun,
+      tellsLoss: false)
+    let names = try await repository.bringBackConfiguration(to: target.store, dryRun: dryRun)
+    if names.isEmpty { try repository.demandConfiguration() }
+    guard !names.isEmpty, !dryRun else { return (repository, names) }
+    // Not as before: the first that was typed may not have been the one that opened it.
+    return (try await target.open(with: try await target.unlock(), world, lackingFile: true), names)
   }
 
   /// Nothing else was read: whoever names a pack that is not there would be told that all is well.

@@ -21,7 +21,10 @@ struct OpeningObjects {
   /// Damage that no repair can mend, as nothing whole is left to store anew.
   var unmendable: [CheckFinding] {
     let mendable = Set(lacking.map { [$0.prefix, Digest.sha256(of: $0.bytes).hex] })
-    return flaws.filter { $0.finding.isDamage && !mendable.contains([$0.prefix, $0.digest.hex]) }.map { flaw in
+    return flaws.filter { flaw in
+      let isBroughtBack = flaw.prefix == Layout.configurations && repository.remembersConfiguration
+      return flaw.finding.isDamage && !isBroughtBack && !mendable.contains([flaw.prefix, flaw.digest.hex])
+    }.map { flaw in
       let finding = flaw.finding
       // What is of a later format stands above it.
       guard finding.hint == Self.hint else { return finding }
@@ -34,8 +37,8 @@ struct OpeningObjects {
     for prefix in [Layout.slots, Layout.keyrings, Layout.configurations] { try await lookAtCopies(below: prefix) }
     let isTold = findings.contains { $0.isDamage && $0.object.hasPrefix(Layout.configurations) }
     if repository.lacksConfiguration, !isTold {
-      let hint = "Bring it back from a copy of the target."
-      note(CheckFinding(Layout.configurations, .missing, "the sealed configuration is missing", hint: hint))
+      let what = "the sealed configuration is missing"
+      note(CheckFinding(Layout.configurations, .missing, what, hint: wayOut(below: Layout.configurations)))
     }
   }
 
@@ -133,7 +136,7 @@ struct OpeningObjects {
     let isLacking = wholeCount < 2
     for (name, kind) in broken {
       let what = kind == .cut ? "is cut" : "is damaged"
-      let hint = whole == nil ? Self.wayOut(of: name) : Self.hint
+      let hint = whole == nil ? wayOut(of: name) : Self.hint
       let finding = CheckFinding(
         name.objectName, isLacking ? kind : .spare, "\(Self.title(name.prefix)) \(what)", hint: isLacking ? hint : nil)
       flaws.append((name.prefix, name.digest, finding))
@@ -175,16 +178,22 @@ struct OpeningObjects {
   }
 
   /// The other name of a pair: they are written under consecutive numbers, the first one odd.
-  private static func twin(of name: NumberedName) -> NumberedName {
+  static func twin(of name: NumberedName) -> NumberedName {
     let number = name.number % 2 == 1 ? name.number + 1 : name.number - 1
     return NumberedName(prefix: name.prefix, number: number, length: name.length, digest: name.digest)
   }
 
   /// What to do where no copy is whole.
-  private static func wayOut(of name: NumberedName) -> String {
-    guard name.prefix == Layout.slots else { return "Bring it back from a copy of the target." }
+  private func wayOut(of name: NumberedName) -> String {
+    guard name.prefix == Layout.slots else { return wayOut(below: name.prefix) }
     return
       "Whoever opens with that key is locked out: add it again with `sealift key add`; then `sealift key remove \(KeySlots.id(of: name))`."
+  }
+
+  private func wayOut(below prefix: String) -> String {
+    prefix == Layout.configurations && repository.remembersConfiguration
+      ? "`sealift repair` on this machine writes it back, as it remembers it."
+      : "Bring it back from a copy of the target."
   }
 
   private static func title(_ prefix: String) -> String {

@@ -9,6 +9,7 @@ import Storage
 /// <state>/places/<hash of a store>.bad           what stood there when it was found spoilt
 /// <state>/<repository id>/objects/<name>         sealed directories, manifests and records, and lists of units, kept to save requests
 /// <state>/<repository id>/keyring.json           the newest keyring this machine has seen
+/// <state>/<repository id>/configuration.json     the newest configuration it has opened, sealed (`ConfigurationMemory`)
 /// <state>/<repository id>/slot                   the slot that opened last (`SlotMemory`)
 /// <state>/<repository id>/<chain id>/mark.json   the newest version this machine pushed or saw (its high-water mark), and the last it pushed
 /// <state>/<repository id>/<chain id>/versions    what its manifests say, sealed (`KeptVersions`)

@@ -75,10 +75,19 @@ struct Check: SealiftCommand {
   private static func hint(_ outcome: CheckRepository.Outcome) -> String {
     let way =
       outcome.lacksConfiguration
-      ? "Bring back the objects below config/ from a copy of the target, or copy the versions to a new one:"
-        + " `sealift copy --from \(shellWord(outcome.target)) --to NEW`. Until then `sealift repair` is refused."
+      ? wayToConfiguration(outcome)
       : "`sealift repair` stores anew what can be had."
     return "\(way) Versions that are whole restore as ever."
+  }
+
+  private static func wayToConfiguration(_ outcome: CheckRepository.Outcome) -> String {
+    guard !outcome.remembersConfiguration else {
+      return "`sealift repair` on this machine writes the objects below config/ back, as it remembers them, and"
+        + " stores anew what else can be had."
+    }
+    return "Bring back the objects below config/ from a copy of the target, or copy the versions to a new one:"
+      + " `sealift copy --from \(shellWord(outcome.target)) --to NEW`. Until then `sealift repair` is refused, but on a"
+      + " machine that has pushed or read there and remembers them."
   }
 
   /// `5%`, `3/7`, `2GiB`.

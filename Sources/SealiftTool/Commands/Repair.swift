@@ -114,7 +114,8 @@ struct Repair: SealiftCommand {
 
   static func lines(_ outcome: RepairRepository.Outcome) -> [String] {
     var lines = ["\(outcome.target):"]
-    for object in outcome.copies { lines.append("  stored anew  \(object)") }
+    let stored = outcome.dryRun ? "would be stored anew" : "stored anew"
+    for object in outcome.copies { lines.append("  \(stored)  \(object)") }
     for version in outcome.pushed { lines.append("  pushed  \(version.id.prefix(8)) of '\(version.database)'") }
     let saved = outcome.dryRun ? "can be saved" : "saved"
     for version in outcome.saved { lines.append("  \(saved)  \(CheckLines.name(version))") }
