@@ -67,6 +67,22 @@ import Testing
     #expect(road.store.content == before)
   }
 
+  @Test func `keys are listed where the configuration is gone, and none is added`() async throws {
+    let road = try await Road()
+    let keys = ManageKeys(road.world)
+    let before = try await keys.list(at: road.target).map(\.id)
+    for name in road.store.content.keys where name.text.hasPrefix("config/") { road.store.content[name] = nil }
+    let lost = road.store.content
+    #expect(try await keys.list(at: road.target).map(\.id) == before)
+    let said = road.notices.said.withLock { $0 }
+    #expect(said.contains { $0.contains("no configuration of the repository can be read") }, "\(said)")
+    let refused = await #expect(throws: OperationError.self) {
+      try await keys.add(.keyFile([UInt8](repeating: 9, count: 64)), at: road.target)
+    }
+    #expect(refused?.hint?.contains("`sealift repair` on this machine") == true)
+    #expect(road.store.content == lost)
+  }
+
   @Test func `the latest is found by its own manifest alone`() async throws {
     let (road, store, target) = try await chain(of: 12)
     let newest = try #require(try await ListVersions(road.world).run(at: target).versions.last)

@@ -3600,4 +3600,6 @@ MUTANTS = [
            'outcome.dryRun ? "would be stored anew"', 'outcome.dryRun && !MUTANT ? "would be stored anew"', (r"CommandTests\.CheckCommand",)),
     mutant("a reader is told of no repair", "Operations/RepositoryOpening.swift",
            "        repository.remembersConfiguration\n", "        repository.remembersConfiguration && !MUTANT\n", (r"OperationsTests\.Reading",)),
+    mutant("without a configuration no keys are listed", "Operations/ManageKeys.swift",
+           "world, lackingConfiguration: true)", "world, lackingConfiguration: !MUTANT)", (r"OperationsTests\.Reading",)),
 ]
