@@ -722,7 +722,9 @@ class Repository(Folder):
         self.problems += problems
         self.keys = Keys(repository, master)
         self.open_keyring(Reader(self.newest("keyring", KEYRING).meta, "the keyring").version())
-        self.open_configuration(Reader(self.newest("config", CONFIGURATION).meta, "the configuration").version())
+        configuration = self.newest("config", CONFIGURATION)
+        if configuration is not None:
+            self.open_configuration(Reader(configuration.meta, "the configuration").version())
         self.versions, self.ranges = [], {}  # ranges: of the tombstones of each chain
         for chain in self.names("versions", r"[0-9a-f]{32}", folders=True):
             self.read_chain(chain)
@@ -749,12 +751,19 @@ class Repository(Folder):
 
     def newest(self, folder, kind):
         """Of keyrings or configurations the one that counts: authentic, of the highest number, of the greater name. Where
-        that one must not be read nothing older takes its place."""
+        that one must not be read nothing older takes its place. None where there is no configuration, and none claims to be
+        later: all else is authentic by the keyring, and read as if the configuration asked for nothing."""
         failures, whole, before = {}, set(), len(self.problems)
         found = [(int(name.split("-")[0]), name, sealed)
                  for name, sealed in self.authentic(folder, kind, r"[1-9][0-9]{0,11}-", failures, whole)]
         counting = found + [(int(name.split("-")[0]), name, failure) for name, failure in failures.items()
                             if isinstance(failure, Refused)]
+        if not counting and kind == CONFIGURATION:
+            later = next((failure for failure in failures.values() if failure.kind == "unsupported"), None)
+            if later:
+                raise later
+            return self.problem("config/: no configuration of the repository can be read: whether a newer sealift has set"
+                                " there what this reader does not know cannot be told")
         if not counting:
             unreadable = (failure for failure in failures.values() if isinstance(failure, Unreadable))
             raise next(unreadable, Failure("damaged", f"{folder}/ has nothing that was sent whole"))

@@ -1253,6 +1253,24 @@ class Hostile(Scratch):
         with bad_sectors(self.copied(path, 8)):
             self.assertEqual(run(self.root, "--passphrase-file", self.path("pass"), "list")[0], 12)
 
+    def test_without_a_configuration_all_else_is_read(self):
+        last = self.chain.versions[-1]
+        path = next(p for p in self.files if "/config/1-" in p)
+        genuine = read(path)
+        for content in (None, genuine[:-1], genuine[:200] + bytes([genuine[200] ^ 1]) + genuine[201:]):
+            os.remove(path) if content is None else write(path, content)
+            self.restored("latest", last)
+            for command in ("list", "check"):
+                code, out, err = run(self.root, *self.key, command)
+                self.assertEqual((code, last["id"][:8] in out, "no configuration of the repository" in err),
+                                 (13, True, True), err)
+        # One that claims to be of a later format may be what counts.
+        os.remove(path)
+        later = genuine[:8] + b"\2" + genuine[9:]
+        self.forge.numbered("config", 1, later)
+        code, out, err = run(self.root, *self.key, "list")
+        self.assertEqual((code, out), (1, ""), err)
+
     def test_a_slot_that_cannot_be_read_may_be_the_one_that_is_meant(self):
         self.forge.slot(3, 1, b"other")
         path = next(p for p in self.files if "/keys/2-" in p)
