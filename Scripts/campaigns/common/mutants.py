@@ -1291,7 +1291,7 @@ MUTANTS = [
     mutant("a rehearsed prune makes the memory of a place anew", "Operations/Pruning/PruneRepository.swift",
            "keepsPlace: request.dryRun", "keepsPlace: request.dryRun && !MUTANT", (r"OperationsTests\.SpoiltPlace",)),
     mutant("a rehearsed repair makes the memory of a place anew", "Operations/Repairing/RepairRepository.swift",
-           "keepsPlace: request.dryRun", "keepsPlace: request.dryRun && !MUTANT", (r"OperationsTests\.SpoiltPlace",)),
+           "keepsPlace: dryRun,", "keepsPlace: dryRun && !MUTANT,", (r"OperationsTests\.SpoiltPlace",)),
     mutant("a rehearsed push makes the memory of a place anew", "Operations/Pushing/Push.swift",
            "keepsPlace: request.dryRun", "keepsPlace: request.dryRun && !MUTANT", (r"OperationsTests\.SpoiltPlace",)),
     mutant("a rehearsed push that tries a passphrase makes the memory of a place anew", "Operations/Pushing/Push+Preparing.swift",
