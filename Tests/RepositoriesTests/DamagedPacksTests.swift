@@ -6,8 +6,10 @@ import Testing
 
 /// Which packs nothing is referred to in any more, and where.
 @Suite struct DamagedPacksTests {
-  private let (one, other) = (Digest.sha256(of: [1]), Digest.sha256(of: [2]))
-  private let (here, there) = (String(repeating: "a", count: 32), String(repeating: "b", count: 32))
+  private let one = Digest.sha256(of: [1])
+  private let other = Digest.sha256(of: [2])
+  private let here = String(repeating: "a", count: 32)
+  private let there = String(repeating: "b", count: 32)
 
   @Test func `a pack that is damaged at one place is whole at another`() async throws {
     let home = try await Home()
