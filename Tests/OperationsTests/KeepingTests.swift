@@ -488,6 +488,20 @@ import Testing
     #expect(try await shelf.say(.tags(add: ["t"], remove: []), of: versions[0]).changed)
   }
 
+  /// Two machines that tag at once do not see each other.
+  @Test func `a version with more tags than may be given loses them one by one, and gains none`() async throws {
+    let shelf = try await Shelf()
+    let version = try await shelf.push(1, at: Shelf.monday, tags: (0...1000).map { "t\($0)" })
+    let content = shelf.road.store.content
+    let refused = await refusal { try await shelf.say(.tags(add: ["more"], remove: []), of: version) }
+    #expect(refused?.code == "tooManyTags" && shelf.road.store.content == content)
+    #expect(try await shelf.say(.pin, of: version).version.pinned)
+    #expect(try await shelf.say(.tags(add: ["other"], remove: ["t0"]), of: version).version.tags.count == 1001)
+    #expect(try await shelf.say(.tags(add: [], remove: ["t1"]), of: version).version.tags.count == 1000)
+    let listed = try #require(try await ListVersions(shelf.world).run(at: shelf.road.target).versions.first)
+    #expect(listed.tags.count == 1000 && listed.tags.first == "t2" && listed.tags.last == "other")
+  }
+
   @Test func `a status says what is there, what changed, and what is wrong`() async throws {
     let shelf = try await Shelf()
     let versions = try await shelf.week(4)

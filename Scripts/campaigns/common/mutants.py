@@ -3602,4 +3602,8 @@ MUTANTS = [
            "        repository.remembersConfiguration\n", "        repository.remembersConfiguration && !MUTANT\n", (r"OperationsTests\.Reading",)),
     mutant("without a configuration no keys are listed", "Operations/ManageKeys.swift",
            "world, lackingConfiguration: true)", "world, lackingConfiguration: !MUTANT)", (r"OperationsTests\.Reading",)),
+    mutant("who has too many tags keeps them all", "Operations/Keeping/AnnotateVersions.swift",
+           "if version.tags.count > before {", "if MUTANT || version.tags.count > before {", (r"OperationsTests\.KeepingTests",)),
+    mutant("tags are added without end", "Operations/Keeping/AnnotateVersions.swift",
+           "try Push.Request.demandFew(version.tags)", "if !MUTANT { try Push.Request.demandFew(version.tags) }", (r"OperationsTests\.KeepingTests",)),
 ]
