@@ -95,6 +95,22 @@ import Testing
     #expect(pulled.contains("out.db is there") && home.program.exists("out.db"), "\(pulled)")
   }
 
+  @Test func `of a database on standard output there is no document, and remarks are said`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    func said(_ options: String) async throws -> String {
+      let ending = try await home.program.shell(
+        #""$0" --config config.json \#(options) pull latest -o - --no-progress > piped.db"#)
+      #expect(try ending.status == 0 && home.content("piped.db") == home.content("app.db"), "\(ending.error)")
+      return ending.error
+    }
+    let remarks = try await said("")
+    #expect(remarks.contains("sealift: 'app' of ") && remarks.contains(", check: ok"), "\(remarks)")
+    #expect(try await said("--json") == remarks)
+    for quiet in ["-q", "--json -q"] { #expect(try await said(quiet).isEmpty) }
+  }
+
   @Test func `every command has room for them`() async throws {
     let home = try Home()
     let key = try home.program.write("another key of at least thirty-two bytes", to: "key2")

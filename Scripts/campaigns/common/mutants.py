@@ -3606,4 +3606,6 @@ MUTANTS = [
            "if version.tags.count > before {", "if MUTANT || version.tags.count > before {", (r"OperationsTests\.KeepingTests",)),
     mutant("tags are added without end", "Operations/Keeping/AnnotateVersions.swift",
            "try Push.Request.demandFew(version.tags)", "if !MUTANT { try Push.Request.demandFew(version.tags) }", (r"OperationsTests\.KeepingTests",)),
+    mutant("remarks wait for a document that is not written", "SealiftTool/Terminal/Terminal.swift",
+           "!(manner.json && hasDocument)", "!(manner.json && (MUTANT || hasDocument))", (r"CommandTests\.Document",)),
 ]

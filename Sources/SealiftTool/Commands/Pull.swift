@@ -64,6 +64,7 @@ struct PullCommand: SealiftCommand {
         .usage, code: "terminalOutput", "a database is not written to a terminal",
         hint: "Name a file with -o FILE, or use a pipe.")
     }
+    session.terminal.goWithoutDocument()
     return try await retrieval.pull(to: nil, in: session)
   }
 }

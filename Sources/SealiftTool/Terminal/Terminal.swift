@@ -10,7 +10,7 @@ import Sealift
 /// - Text from elsewhere (names, tags, notes, a server's words) has its control characters escaped.
 /// - Colours and the progress bar appear on a terminal only; `NO_COLOR` and `--no-progress` are honoured.
 /// - With `--json` standard output carries one document, standard error one `{"error": …}`, and remarks are kept for the
-///   document, which has them as `notices`.
+///   document, which has them as `notices`. Where it carries a database there is no document, and remarks are said.
 final class Terminal: Sendable {
   struct Manner: Sendable {
     var json = false
@@ -27,6 +27,7 @@ final class Terminal: Sendable {
     var meter: ProgressMeter
     var barIsShown = false
     var notices: [String] = []
+    var hasDocument = true
     var unsaid: OperationError?
   }
   private let state: Locked<State>
@@ -38,6 +39,9 @@ final class Terminal: Sendable {
 
   /// Remarks made so far, for the documents of `--json`.
   var notices: [String] { state.withLock { $0.notices } }
+
+  /// Standard output carries a database: from now on remarks are said in `--json` too.
+  func goWithoutDocument() { state.withLock { $0.hasDocument = false } }
 
   /// A line of the result.
   /// - Throws: `OperationError` when standard output cannot be written, such as a pipe that was closed.
@@ -75,8 +79,11 @@ final class Terminal: Sendable {
 
   /// A remark a person should see even when all goes well.
   func notice(_ text: String) {
-    state.withLock { $0.notices.append(text) }
-    guard !manner.quiet, !manner.json else { return }
+    let hasDocument = state.withLock { state in
+      state.notices.append(text)
+      return state.hasDocument
+    }
+    guard !manner.quiet, !(manner.json && hasDocument) else { return }
     say(printable(text))
   }
 
