@@ -1,6 +1,6 @@
-/// The name of a database or of a host, as the bytes that make a chain's number. Two that only look alike, one with
-/// composed letters and one with decomposed ones, are two to whoever pushes; Swift's own comparisons of texts take them
-/// for one.
+/// The name of a database or of a host, as the bytes that make a chain's number, or a tag, as those that are stored. Two
+/// that only look alike, one with composed letters and one with decomposed ones, are two to whoever pushes; Swift's own
+/// comparisons of texts take them for one.
 package struct ExactName: Hashable, Comparable, Sendable {
   package let text: String
 

@@ -264,6 +264,30 @@ import Testing
     #expect(try await copied()[1].tags == ["nightly"])
   }
 
+  @Test func `of two tags that look alike each comes along, and goes, alone`() async throws {
+    let road = try await Road()
+    let original = try #require(try await history(road, versions: 1).first)
+    let (other, _) = try await repository(road, "other", key: 9)
+    _ = try await copy(road, to: other)
+    let lookup = try await VersionLookup(at: road.target, road.world)
+    let facts = try await lookup.find(.id(prefix: original.id)).facts
+    let names = ["caf\u{E9}", "cafe\u{301}"].map { ExactName($0) }
+    let steps: [(item: Annotation.Item, expected: [ExactName])] = [
+      (.init(.addTag, names[0].text), [names[0]]), (.init(.addTag, names[1].text), names),
+      (.init(.removeTag, names[0].text), [names[1]]),
+    ]
+    for (number, step) in steps.enumerated() {
+      try await lookup.repository.annotate(
+        facts, [step.item], now: road.world.now() + UInt64(number + 1) * 1_000_000)
+      let copied = try await copy(road, to: other).copied.map(\.version)
+      let listed = try await ListVersions(road.world).run(at: other).versions
+      for tags in [copied.map(\.tags), listed.map(\.tags)] {
+        let expected = [[ExactName("nightly")] + step.expected]
+        #expect(tags.map { $0.map { ExactName($0) } } == expected, "\(number)")
+      }
+    }
+  }
+
   /// An annotation is as long as an object may be.
   @Test func `words that a manifest does not hold are told, and the rest is copied`() async throws {
     let road = try await Road()

@@ -472,6 +472,41 @@ import Testing
     #expect(try await ListVersions(shelf.world).run(at: shelf.road.target, tag: "b").versions.isEmpty)
   }
 
+  @Test func `tags that look alike are two where they are stored, and one to who types them`() async throws {
+    let shelf = try await Shelf()
+    let (composed, apart) = ("caf\u{E9}", "cafe\u{301}")
+    let version = try await shelf.push(1, at: Shelf.monday, tags: [composed])
+    let later = try await shelf.push(2, at: Shelf.monday + Shelf.day, tags: [composed])
+    func tags(of version: VersionFacts) async throws -> [ExactName] {
+      let listed = try await ListVersions(shelf.world).run(at: shelf.road.target).versions
+      return listed.filter { $0.id == version.id.hex }.flatMap(\.tags).map { ExactName($0) }
+    }
+    func removed(of version: VersionFacts) async throws -> [ExactName] {
+      let said = try await shelf.repository.annotations(of: version.chain, state: nil).all(of: version)
+      return said.filter { $0.item.kind == .removeTag }.map { ExactName($0.item.text) }
+    }
+    let names = [composed, apart].map { ExactName($0) }
+    #expect(try await ListVersions(shelf.world).run(at: shelf.road.target, tag: apart).versions.count == 2)
+    let plan = try await shelf.plan(RetentionRules(last: 1, tags: [apart]))
+    #expect(plan.chains.count == 1 && plan.chains.first?.plan.going.isEmpty == true)
+
+    #expect(try await !shelf.say(.tags(add: [apart], remove: []), of: later).changed)
+    let outcome = try await shelf.say(.tags(add: [], remove: [apart]), of: later)
+    #expect(outcome.changed && outcome.version.tags.isEmpty && outcome.absentTags.isEmpty)
+    #expect(try await tags(of: later).isEmpty)
+    #expect(try await removed(of: later) == [names[0]])
+
+    // Another program may store both.
+    try await shelf.repository.annotate(version, [.init(.addTag, apart)], now: 1)
+    #expect(try await tags(of: version) == names)
+    try await shelf.repository.annotate(version, [.init(.removeTag, composed)], now: 2)
+    #expect(try await tags(of: version) == [names[1]])
+    try await shelf.repository.annotate(version, [.init(.addTag, composed)], now: 3)
+    #expect(try await shelf.say(.tags(add: [], remove: [composed]), of: version).version.tags.isEmpty)
+    #expect(try await tags(of: version).isEmpty)
+    #expect(try await removed(of: version) == [names[0], names[1], names[0]])
+  }
+
   @Test func `words that a version cannot hold are refused`() async throws {
     let shelf = try await Shelf()
     let versions = try await shelf.week(2)

@@ -1,5 +1,6 @@
 import Repositories
 import Sealing
+import Storage
 
 /// The tags and the note that a version was given since it was copied. Of each tag, and of the note, the later word counts,
 /// as within one repository: what somebody has said of the copy since then stays.
@@ -14,7 +15,7 @@ struct CarriedWords {
   private(set) var note: String
 
   private enum Subject: Hashable {
-    case tag(String)
+    case tag(ExactName)
     case note
   }
 
@@ -29,12 +30,12 @@ struct CarriedWords {
     for (subject, word) in Self.last(said.all(of: version)) where known[subject].map({ $0.time < word.time }) ?? true {
       let isNews =
         switch subject {
-        case .tag(let tag): tags.contains(tag) != (word.item.kind == .addTag)
+        case .tag(let tag): tags.containsName(tag.text) != (word.item.kind == .addTag)
         case .note: note != word.item.text
         }
       if isNews { words.append(word) }
     }
-    words.sort { ($0.time, $0.item.text) < ($1.time, $1.item.text) }
+    words.sort { ($0.time, ExactName($0.item.text)) < ($1.time, ExactName($1.item.text)) }
     items = words.map(\.item)
     time = words.last?.time ?? 0
     for item in items { apply(item) }
@@ -43,7 +44,7 @@ struct CarriedWords {
   private mutating func apply(_ item: Annotation.Item) {
     switch item.kind {
     case .addTag: tags.append(item.text)
-    case .removeTag: tags.removeAll { $0 == item.text }
+    case .removeTag: tags.removeAll { $0.isSameName(as: item.text) }
     default: note = item.text
     }
   }
@@ -53,7 +54,7 @@ struct CarriedWords {
     var last: [Subject: Annotations.Said] = [:]
     for word in said {
       switch word.item.kind {
-      case .addTag, .removeTag: last[.tag(word.item.text)] = word
+      case .addTag, .removeTag: last[.tag(ExactName(word.item.text))] = word
       case .note: last[.note] = word
       default: continue
       }

@@ -57,6 +57,7 @@ package struct ListVersions: Sendable {
 
   /// - Parameters:
   ///   - database: only its versions, and what is wrong with its chains and with those that do not say whose they are.
+  ///   - tag: only versions with one that looks like it.
   ///   - forgotten: also versions that were forgotten and are still there.
   package func run(
     at target: TargetAccess, database: String? = nil, tag: String? = nil, forgotten: Bool = false

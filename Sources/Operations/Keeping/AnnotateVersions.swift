@@ -1,10 +1,12 @@
 import Repositories
 import Sealing
+import Storage
 
 /// `sealift tag`, `note`, `pin` and `unpin`: what people say of a version after it was pushed. What was said before
 /// stays at the target; the last word counts.
 package struct AnnotateVersions: Sendable {
   package enum Word: Sendable {
+    /// As somebody typed them: who removes a tag means each that looks alike, and who adds one that does adds nothing.
     case tags(add: [String], remove: [String])
     /// An empty text takes the note away.
     case note(String)
@@ -118,8 +120,9 @@ extension AnnotateVersions.Word {
     case .tags(let add, let remove):
       var seen = Set(version.tags)
       let added = add.filter { seen.insert($0).inserted }
-      return added.map { Annotation.Item(.addTag, $0) }
-        + Set(remove).intersection(version.tags).sorted().map { Annotation.Item(.removeTag, $0) }
+      // Readers go by the bytes that are stored, not by those that were typed.
+      let removed = Set(version.tags.filter { remove.contains($0) }.map { ExactName($0) }).sorted().map(\.text)
+      return added.map { Annotation.Item(.addTag, $0) } + removed.map { Annotation.Item(.removeTag, $0) }
     case .note(let text): return version.note == text ? [] : [Annotation.Item(.note, text)]
     case .pin: return version.pinned ? [] : [Annotation.Item(.pin)]
     case .unpin: return version.pinned ? [Annotation.Item(.unpin)] : []

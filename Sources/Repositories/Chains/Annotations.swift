@@ -30,13 +30,14 @@ package struct Annotations: Sendable {
   /// Everything that was said of a version, oldest first.
   package func all(of version: VersionFacts) -> [Said] { said[version.subject] ?? [] }
 
-  /// The tags of a version: those it was pushed with, and what was added and removed since.
+  /// The tags of a version: those it was pushed with, and what was added and removed since. As every reader of the format
+  /// does, by bytes: of two that look alike each is one.
   package func tags(of version: VersionFacts, pushedWith tags: [String]) -> [String] {
     var tags = tags
     for (_, item) in said[version.subject] ?? [] {
       switch item.kind {
-      case .addTag where !tags.contains(item.text): tags.append(item.text)
-      case .removeTag: tags.removeAll { $0 == item.text }
+      case .addTag where !tags.containsName(item.text): tags.append(item.text)
+      case .removeTag: tags.removeAll { $0.isSameName(as: item.text) }
       default: continue
       }
     }
