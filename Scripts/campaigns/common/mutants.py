@@ -1272,6 +1272,8 @@ MUTANTS = [
            "isProved: repository.isPlaceProved,", "isProved: MUTANT || repository.isPlaceProved,", (r"OperationsTests\.SpoiltPlace",)),
     mutant("what a prune sees proves the place", "Repositories/Pruning/ChainPrune.swift",
            "if repository.isPlaceProved, let", "if MUTANT || repository.isPlaceProved, let", (r"OperationsTests\.SpoiltPlace",)),
+    mutant("a prune takes the other branch of a fork for its own", "Repositories/Pruning/ChainPrune.swift",
+           "guard !isContested else { return }", "guard MUTANT || !isContested else { return }", (r"RepositoriesTests\.PruneTests", "RepositoriesTests")),
     mutant("what a rehearsed push sees proves the place", "Repositories/Pushing/PushSession.swift",
            "if !dryRun || repository.isPlaceProved", "if MUTANT || !dryRun || repository.isPlaceProved", (r"OperationsTests\.SpoiltPlace",)),
     mutant("whoever opens proves the place", "Operations/RepositoryOpening.swift",

@@ -27,7 +27,7 @@ struct ChainPrune {
     let firstBegan = policy.now()
     let first = try await look.view()
     guard first.newest != nil else { return nil }
-    if repository.isPlaceProved, let newest = first.newestCounting { _ = HighWaterMark(newest).raise(chain, in: state) }
+    raiseMark(by: first)
     let candidates = candidates(in: first)
     if policy.dryRun { return try await forecast(first, candidates, at: firstBegan) }
 
@@ -51,6 +51,15 @@ struct ChainPrune {
       outcome.cut = error
     }
     return outcome
+  }
+
+  /// Who looks has seen, also in a dry run. But not where two machines pushed as one: which branch this machine goes on
+  /// from only its own pushes say, and with the other's version for a mark it would push there as if it were its own.
+  private func raiseMark(by view: ChainView) {
+    let complete = view.manifests.filter(\.isComplete)
+    let isContested = zip(complete, complete.dropFirst()).contains { $0.sequence == $1.sequence && $0.id != $1.id }
+    guard !isContested else { return }
+    if repository.isPlaceProved, let newest = view.newestCounting { _ = HighWaterMark(newest).raise(chain, in: state) }
   }
 
   private func late() -> RepositoryError {

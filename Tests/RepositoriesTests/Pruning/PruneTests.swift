@@ -322,6 +322,23 @@ import Testing
     #expect(try await home.home.read(home.home.repository.readManifest(mine.name)) == mine.image)
   }
 
+  /// With the other machine's version for its mark, this one would push on in that one's branch.
+  @Test(arguments: [false, true])
+  func `a prune of a forked chain leaves what this machine has seen as it is`(dryRun: Bool) async throws {
+    let home = try await PruneHome(versions: 1)
+    let clone = try await Home(sharing: home.home, content: home.home.store.content)
+    try await home.push(home.image(7))
+    for seed in [8, 9] as [UInt64] { _ = try await clone.push(home.image(seed)) }
+    home.home.store.content.merge(clone.store.content) { first, _ in first }
+    let before = try HighWaterMark.read(home.home.chain, in: home.home.state)
+    #expect(before?.sequence == 2)
+    try await home.prune(dryRun: dryRun)
+    let after = try HighWaterMark.read(home.home.chain, in: home.home.state)
+    #expect(after == before)
+    let error = await #expect(throws: RepositoryError.self) { try await home.push(home.image(10)) }
+    #expect(error?.code == .forked)
+  }
+
   @Test func `a pack that holds nothing but a part of a pack table stays`() async throws {
     let home = try await Home()
     let made = HandmadeVersion(home)
