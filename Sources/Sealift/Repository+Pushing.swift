@@ -8,8 +8,8 @@ extension Repository {
     public let isNew: Bool
     /// What could not be taken along of the files that belong to the database, such as a Core Data store's external
     /// ones that may not be read; and, with the code `pushedElsewhere`, that another machine has pushed under this one's
-    /// name since the last push from here. All are of the kind ``SealiftError/Kind-swift.struct/partlyDone``: the version is
-    /// safe, but somebody should look.
+    /// name since the last push from here, or with the code `forked`, that two machines pushed as one before. All are of the
+    /// kind ``SealiftError/Kind-swift.struct/partlyDone``: the version is safe, but somebody should look.
     public let shortfalls: [SealiftError]
   }
 

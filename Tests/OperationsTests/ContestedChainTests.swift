@@ -71,6 +71,26 @@ import Testing
     try await demandRestores([shared[0], shared[2], mine] + theirs)
   }
 
+  /// A backup more is better than none, and no reader finds it by its database's name.
+  @Test func `who was ahead when the other one's version came pushes on, and is told each time`() async throws {
+    let path = try shelf.road.database(rows: 50)
+    var clone = shelf.world
+    clone.stateFolder = shelf.road.scratch.file("other-state")
+    let request = Push.Request(database: DatabaseSource(name: "app", path: path), targets: [shelf.road.target])
+    for sequence in [6, 7] as [UInt64] {
+      let outcome = try await Push(clone).run(request)
+      #expect(outcome.failures.isEmpty && outcome.pushed.map(\.version.sequence) == [sequence])
+      #expect(outcome.shortfalls.map(\.code) == ["forked"])
+      let told = try #require(outcome.shortfalls.first)
+      #expect(told.kind == .partlyDone && told.message.contains("version 4 of 'app' exists twice"), "\(told)")
+      #expect(told.hint?.contains("\"host\" of its own") == true, "\(told)")
+      try await shelf.road.change(path)
+    }
+    // The other one goes on as little as ever.
+    let refused = try await Push(shelf.world).run(request)
+    #expect(refused.pushed.isEmpty && refused.failures.map(\.error.code) == ["forked"])
+  }
+
   @Test(arguments: ["hole", "rolled back", "replaced"])
   func `any other doubt still stops it`(what: String) async throws {
     switch what {

@@ -57,6 +57,7 @@ extension Push {
       throw RepositoryError(.damaged, "the manifest just written is no version")
     }
     tellCutVersion(session, result, request, at: target)
+    tellContest(session, at: target, &outcome)
     if !result.unchanged, !request.dryRun { tellClockWentBack(to: version.time, from: newest, at: target.name) }
     let captured = try await capture.members(with: copy.finished())
     let shortfalls = capture.shortfalls(of: captured.store, after: newest, at: target.name)
@@ -84,6 +85,14 @@ extension Push {
           + (result.unchanged || isWhole
             ? "counts from now on" : "is not whole any more: `sealift forget \(id)` before the next prune"))
     }
+  }
+
+  /// The version is safe. Until the two machines have parted, none of this chain is found but by its id.
+  private func tellContest(_ session: borrowing PushSession, at target: TargetAccess, _ outcome: inout Outcome) {
+    guard let contest = session.contest else { return }
+    outcome.shortfalls.append(
+      OperationError(
+        .partlyDone, code: "forked", "\(target.name): \(contest.message)", hint: contest.hint, cause: contest))
   }
 
   private func unique(_ tags: [String]) -> [String] {

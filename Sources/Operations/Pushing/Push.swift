@@ -48,7 +48,8 @@ package struct Push: Sendable {
     /// Set when the database failed its own check: it was pushed all the same, flagged; exit status 13.
     package var damage: OperationError?
     /// Companions that should be in a version and are not: the version is safe, and not all of it. Or files that the push of
-    /// another user's database left beside it, or a copy that may be of two moments. Exit status 3.
+    /// another user's database left beside it, or a copy that may be of two moments; or two machines pushed as one before
+    /// the version that was the newest. Exit status 3.
     package var shortfalls: [OperationError] = []
     /// What ended it when something was safe already, or had failed; the targets that come later were not tried.
     package var interruption: OperationError?

@@ -1,4 +1,5 @@
 import Sealing
+import Storage
 
 extension ChainHistory {
   /// The first place of a chain where two machines pushed as one, and nothing else is in doubt; else `nil`. What came
@@ -10,6 +11,23 @@ extension ChainHistory {
 }
 
 extension Repository {
+  /// What a push is told of places before the newest version where two machines pushed as one. Nothing is read where no two
+  /// manifests claim one revision; who may not read them can push all the same.
+  /// - Returns: `nil` when there is no such place, as far as those manifests can be read.
+  func contest(in listing: ChainListing, state: StateFolder) async throws -> RepositoryError? {
+    let names = listing.contested
+    guard !names.isEmpty else { return nil }
+    let source = FactsSource(self, listing.chain, state)
+    do {
+      let read = try await source.read(names, keep: false)
+      source.remember(read)
+      let history = HistoryReader(chain: listing.chain, read).finish(isWhole: false, forgotten: .nothing)
+      return history.problems.first { $0.code == .forked }
+    } catch let error as StoreError where error.code == .forbidden {
+      return nil
+    }
+  }
+
   /// Whether both versions of each contested place, and all others, continue one that stood before them, and the target
   /// shows what this machine has seen: what a prune asks too.
   /// - Throws: `RepositoryError` `.rolledBack`, `.hole`, `.forked`.

@@ -33,6 +33,9 @@ package struct PushSession: ~Copyable {
   package let newestIsFromElsewhere: Bool
   /// The newest version is one that this machine tried to store, and nobody was told of it.
   package let newestWasCut: Bool
+  /// Before the newest version two machines pushed as one. Its branch is the one that the newest version continues, and a
+  /// backup more is better than none; but readers refuse to choose between the branches.
+  package let contest: RepositoryError?
   /// What this machine has seen of the chain stands there, and cannot be read.
   private let markIsSpoilt: Bool
 
@@ -93,6 +96,7 @@ package struct PushSession: ~Copyable {
     let history = try await repository.newest(of: listing, state: state, keepsLong: true)
     let (mark, isSpoilt) = try HighWaterMark.look(chain, in: state)
     try await Freshness(mark: mark, listing: listing, history: history).check(repository, state: state)
+    let contest = try await repository.contest(in: listing, state: state)
 
     let journal = try PushJournal(chain, in: state)
     let present = try await Self.awaited(presence, journal, repository, chain, state, policy)
@@ -119,6 +123,7 @@ package struct PushSession: ~Copyable {
     self.policy = policy
     self.journal = journal
     self.end = end.withoutPartials
+    self.contest = contest
     markIsSpoilt = isSpoilt
     known = loader.known
     resumed = loader.known.entries.values.filter { !accepted.contains($0.number) }
