@@ -71,6 +71,19 @@ import Testing
     try await demandRestores([shared[0], shared[2], mine] + theirs)
   }
 
+  /// Which of both stands in front of the other is decided by their hashes: either is there, and counts.
+  @Test func `both versions of a place are named, counted and shown`() async throws {
+    for version in [mine, theirs[0]] {
+      let named = try await shelf.plan(forgetting: version)
+      #expect(named.refusals.map(\.code) == ["contested"] && named.chains.isEmpty)
+    }
+    let chain = try #require(try await shelf.plan(RetentionRules(last: 1)).chains.first)
+    #expect(chain.plan.decisions.map(\.version.sequence) == [1, 2, 3, 4, 4, 5] && chain.versions.count == 6)
+    #expect(Set(chain.plan.staying.map(\.version.id)) == Set(([mine] + theirs).map(\.id.hex)))
+    let status = try #require(try await shelf.status().databases.first)
+    #expect(status.versions == 6 && status.forgotten == 0 && status.newest?.id == theirs[1].id.hex)
+  }
+
   /// A backup more is better than none, and no reader finds it by its database's name.
   @Test func `who was ahead when the other one's version came pushes on, and is told each time`() async throws {
     let path = try shelf.road.database(rows: 50)

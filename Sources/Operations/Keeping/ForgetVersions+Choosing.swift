@@ -131,7 +131,7 @@ extension ForgetVersions {
           .usage, code: "badVersion", "a version to be forgotten is named by its id, not as '\(selector.text)'",
           hint: "`sealift list` shows the ids.")
       }
-      let found = Set(histories.flatMap(\.versions).map(\.id).filter { $0.hex.hasPrefix(prefix) })
+      let found = Set(histories.flatMap(\.all).map(\.id).filter { $0.hex.hasPrefix(prefix) })
       guard let id = found.first, found.count == 1 else {
         throw RepositoryError(
           .noSuchVersion,
@@ -142,7 +142,7 @@ extension ForgetVersions {
       ids.insert(id)
     }
     return histories.compactMap { history in
-      let own = Set(history.versions.map(\.id)).intersection(ids)
+      let own = Set(history.all.map(\.id)).intersection(ids)
       return own.isEmpty ? nil : Chosen(history: history, wish: .gone(Set(own.map(\.hex))))
     }
   }

@@ -11,7 +11,7 @@ extension ForgetVersions {
   func wish(of chosen: Chosen, _ lookup: VersionLookup, _ plan: inout Plan) async throws -> Wish? {
     guard case .gone(let ids) = chosen.wish else { return chosen.wish }
     let history = chosen.history
-    let before = history.versions.filter { ids.contains($0.id.hex) && history.isForgotten($0) }
+    let before = history.all.filter { ids.contains($0.id.hex) && history.isForgotten($0) }
     guard !before.isEmpty else { return chosen.wish }
     let annotations = try await lookup.everyAnnotation(of: history)
     for version in before {

@@ -135,11 +135,14 @@ package struct ForgetVersions: Sendable {
     lookup.noteSeen(history)
     let annotations = try await lookup.everyAnnotation(of: history)
     let counting = history.versions.filter { !history.isForgotten($0) }
-    let summaries = counting.compactMap {
-      VersionSummary($0, target: lookup.targetName, annotations: annotations)
+    func told(_ versions: [VersionFacts]) -> [VersionSummary] {
+      versions.compactMap { VersionSummary($0, target: lookup.targetName, annotations: annotations) }
     }
+    let summaries = told(counting)
+    let displaced = history.displaced.filter { !history.isForgotten($0) }
+    let others = told(displaced)
     var soundness = try await Soundness(of: counting, summaries, history, lookup)
-    let plan: RetentionPlan
+    var plan: RetentionPlan
     switch wish {
     case .rules(let rules):
       plan = try await soundness.plan(looking: { $0.staying.map(\.version.id) }) {
@@ -151,12 +154,18 @@ package struct ForgetVersions: Sendable {
       plan = try await soundness.plan(looking: { $0.floors }) {
         RetentionPlan($0, forgetting: ids)
       }
-      try refuse(ids, plan)
     }
+    plan.keep(
+      others.map {
+        RetentionPlan.Version($0, contestedFrom: history.contestedFrom, isHarmed: false, isDoubted: false)
+      })
+    if case .gone(let ids) = wish { try refuse(ids, plan) }
     let going = Set(plan.going.map(\.version.id))
     return ChainPlan(
-      database: history.database ?? "", host: history.host ?? "", versions: summaries, plan: plan,
-      forgottenBefore: history.versions.count - counting.count, going: counting.filter { going.contains($0.id.hex) },
+      database: history.database ?? "", host: history.host ?? "",
+      versions: (summaries + others).sorted { ($0.sequence, $0.id) < ($1.sequence, $1.id) }, plan: plan,
+      forgottenBefore: history.all.count - counting.count - displaced.count,
+      going: counting.filter { going.contains($0.id.hex) },
       problems: harm(plan, of: history, at: lookup.targetName).map { [$0] } ?? [])
   }
 

@@ -55,11 +55,21 @@ package struct RetentionPlan: Sendable {
   }
 
   /// Oldest first.
-  package let decisions: [Decision]
+  package private(set) var decisions: [Decision]
   /// The newest version that is sound: nothing from it on goes.
   package let newestSound: Version?
   /// The newest of the sound ones that does not lack its companions: that is a copy of them which may be the only one.
   package let newestWithCompanions: Version?
+
+  /// Adds versions that stay whatever is asked for: those that stand behind another one of their place, where two machines
+  /// pushed as one. They take no other's place, and none takes theirs.
+  mutating func keep(_ displaced: [Version]) {
+    decisions += displaced.map { version in
+      let reasons = (version.isPinned ? ["pinned"] : []) + ["two machines pushed as one"]
+      return Decision(version: version, stays: true, reasons: reasons, wouldKeep: [])
+    }
+    decisions.sort { ($0.version.sequence, $0.version.id) < ($1.version.sequence, $1.version.id) }
+  }
 
   /// The ids of both.
   var floors: [String] {

@@ -223,23 +223,24 @@ package struct StatusOfDatabases: Sendable {
     var status = Database(name: name, host: host)
     guard let history else { return status }
     let annotations = try await lookup.annotations(of: history)
-    let all = history.versions.compactMap { facts in
+    let all = history.all.compactMap { facts in
       var version = VersionSummary(facts, target: lookup.targetName, annotations: annotations)
       version?.forgotten = history.isForgotten(facts)
       return version
     }
-    let versions = all.filter { !$0.forgotten }
+    let versions = all.filter { !$0.forgotten }.sorted { ($0.sequence, $0.id) < ($1.sequence, $1.id) }
     let now = world.now()
-    status.newest = versions.last
-    status.age = versions.last.flatMap { age(of: $0.time, at: now) }
+    let newest = history.newestCounting?.id.hex
+    status.newest = versions.last { $0.id == newest }
+    status.age = status.newest.flatMap { age(of: $0.time, at: now) }
     status.versions = versions.count
-    status.forgotten = history.versions.count - versions.count
+    status.forgotten = history.all.count - versions.count
     status.foundDamaged = versions.count { $0.foundDamaged != nil }
     status.losingCompanions = versions.count { $0.losesCompanionsAlone }
     let harmed = try? HarmedVersions(of: history.chain, in: lookup.state, at: lookup.repository.place)
-    let harmedIDs = Set(history.versions.map(\.id).filter { harmed?.contains($0) == true }.map(\.hex))
+    let harmedIDs = Set(history.all.map(\.id).filter { harmed?.contains($0) == true }.map(\.hex))
     status.harmed = versions.filter { harmedIDs.contains($0.id) && $0.foundDamaged == nil }
-    if let (version, result) = annotations.lastDrill(among: history.versions, now: now) {
+    if let (version, result) = annotations.lastDrill(among: history.all, now: now) {
       status.lastDrill = LastDrill(version: version.hex, time: result.time, passed: result.passed, text: result.text)
       status.drilled = all.first { $0.id == version.hex }
     }

@@ -44,6 +44,9 @@ package struct ChainHistory: Sendable {
     }
   }
 
+  /// All that are there, of both branches where two machines pushed as one.
+  package var all: [VersionFacts] { versions + displaced }
+
   /// It is still there until a prune, but does not count any more.
   package func isForgotten(_ version: VersionFacts) -> Bool { forgotten.contains(version) }
 }
