@@ -198,6 +198,38 @@ import Testing
     try await home.must("check", "--read-data")
   }
 
+  @Test func `what a repair cannot mend is told once`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    try await home.push()
+    let folders = [home.program.file("state"), home.program.file("target")]
+    for folder in folders { try FileManager.default.copyItem(atPath: folder, toPath: "\(folder)-then") }
+    func manifests() -> Set<String> {
+      Set(home.program.files(below: "target").filter { $0.hasPrefix("versions/") })
+    }
+    let first = manifests()
+    try home.change()
+    try await home.push()
+    let mine = try #require(manifests().subtracting(first).first)
+    let bytes = try home.bytes("target/\(mine)")
+    // A machine that was put back pushes twice, and of that the first version goes.
+    for folder in folders {
+      try removeFile(folder)
+      try FileManager.default.moveItem(atPath: "\(folder)-then", toPath: folder)
+    }
+    try home.change()
+    try await home.push()
+    let theirs = try #require(manifests().subtracting(first).first)
+    try home.change()
+    try await home.push()
+    try removeFile(home.program.file("target/\(theirs)"))
+    try writeFile(home.program.file("target/\(mine)"), bytes)
+    let told = try await home("repair")
+    let lines = told.error.split(separator: "\n").map(String.init)
+    let forks = lines.count { $0.contains("version 3 of 'app' does not continue version 2") }
+    #expect(told.status == 13 && forks == 1, "\(told.error)")
+  }
+
   @Test func `a repair of packs that were named says nothing of what it did not read`() {
     var outcome = RepairRepository.Outcome(target: "t", check: CheckRepository.Outcome(target: "t"))
     #expect(Repair.lines(outcome).last == "  nothing to repair: 0 versions are whole")

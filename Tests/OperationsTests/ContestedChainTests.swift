@@ -104,6 +104,25 @@ import Testing
     #expect(refused.pushed.isEmpty && refused.failures.map(\.error.code) == ["forked"])
   }
 
+  /// As a check does.
+  @Test func `a repair tells of the fork, and has nothing to repair`() async throws {
+    func repair(dryRun: Bool) async throws -> RepairRepository.Outcome {
+      var request = RepairRepository.Request(databases: [])
+      request.dryRun = dryRun
+      return try await RepairRepository(shelf.world).run(request, at: shelf.road.target)
+    }
+    for dryRun in [true, false] {
+      let repaired = try await repair(dryRun: dryRun)
+      #expect(repaired.isWhole && repaired.failures.isEmpty && repaired.check.whole.count == 6)
+    }
+    let told = shelf.road.notices.said.withLock { $0.count { $0.contains("version 4 of 'app' exists twice") } }
+    #expect(told == 2)
+    // The version that the clone's second one continues is another's: more than a fork.
+    shelf.road.store.content[theirs[0].name.objectName] = nil
+    let doubted = try await repair(dryRun: true)
+    #expect(!doubted.isWhole && doubted.failures.contains { $0.code == "forked" })
+  }
+
   @Test(arguments: ["hole", "rolled back", "replaced"])
   func `any other doubt still stops it`(what: String) async throws {
     switch what {

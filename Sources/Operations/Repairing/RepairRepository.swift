@@ -34,7 +34,7 @@ package struct RepairRepository: Sendable {
     /// Damage that only people can mend: what opens the repository where no copy of it is whole, records, which nothing else
     /// repeats, and manifests above one that is whole.
     package var unmended: [CheckRepository.Finding] = []
-    /// What else stands in the way: what failed, and forks.
+    /// What else stands in the way: what failed, and forks where more is in doubt than which branch goes on.
     package var failures: [OperationError] = []
     package var dryRun = false
     /// False where packs were named: no others were read to find damage.
@@ -101,7 +101,12 @@ package struct RepairRepository: Sendable {
       outcome.unmended += (chain.spoiltRecords.filter(\.isDamage) + chain.spoiltRevisions)
         .map(CheckRepository.Finding.init)
       let forks = chain.problems.filter { $0.code == .forked }
-      outcome.failures += forks.map { OperationError($0, doing: target.name) }
+      if chain.isContested {
+        // Both versions are there, and nothing is to be mended: an alarm that never ends is soon not heard.
+        for fork in forks { world.reporter.notice("\(target.name): \(fork.message)") }
+      } else {
+        outcome.failures += forks.map { OperationError($0, doing: target.name) }
+      }
     }
     return outcome
   }

@@ -70,12 +70,17 @@ struct Repair: SealiftCommand {
     }
     let broken = outcomes.first { !$0.isWhole }
     let unjudged = outcomes.first { tries.worst == nil && !$0.check.isJudged }
-    for failure in outcomes.flatMap(\.failures) { session.terminal.tell(failure) }
+    // The last word is about one of them, unless a signal has it.
+    let last = tries.isInterrupted ? nil : broken.flatMap(Self.failure)
+    for failure in outcomes.flatMap(\.failures) where failure.message != last?.message {
+      session.terminal.tell(failure)
+    }
     let status = try tries.status("targets", session.terminal, isLastWord: broken == nil && unjudged == nil)
     if let broken {
       let others = targets.others(than: broken.target, for: broken.lostDatabases)
       throw OperationError(
-        .verificationFailed, code: "notAllSaved", Self.summary(broken), hint: Self.hint(broken, others: others))
+        .verificationFailed, code: "notAllSaved", Self.summary(broken), hint: Self.hint(broken, others: others),
+        cause: last?.cause)
     }
     if let unjudged { throw CheckLines.laterFormat(unjudged.check) }
     return status
@@ -142,12 +147,17 @@ struct Repair: SealiftCommand {
     return lines
   }
 
+  /// What the summary says of it, where nothing is lost.
+  private static func failure(_ outcome: RepairRepository.Outcome) -> OperationError? {
+    outcome.lost.isEmpty && outcome.elsewhere.isEmpty ? outcome.failures.first : nil
+  }
+
   static func summary(_ outcome: RepairRepository.Outcome) -> String {
     let lost = outcome.lost.count + outcome.elsewhere.count
     guard lost == 0 else {
       return "\(outcome.target): \(Count.text(lost, "version")) cannot be saved from here"
     }
-    if let failure = outcome.failures.first { return failure.message }
+    if let failure = Self.failure(outcome) { return failure.message }
     let objects = outcome.unmended.count
     return "\(outcome.target): \(Count.text(objects, "object")) cannot be stored anew"
   }

@@ -7,6 +7,9 @@ struct Tries<Outcome> {
 
   var failures: [Documents.Failure] { failed.failures }
 
+  /// The work was cancelled: that is the last word of the run.
+  var isInterrupted: Bool { failed.isInterrupted }
+
   /// The first target that could not be verified: it goes before all else (`Docs/Decisions/0033`).
   var worst: OperationError? { failures.map(\.error).first { $0.kind == .verificationFailed } }
 
