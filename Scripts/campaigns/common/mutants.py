@@ -1383,7 +1383,7 @@ MUTANTS = [
     mutant("a check ends at a pack that cannot be read", "Repositories/Damage.swift",
            "case let error as StoreError: error.code == .unreadable", "case let error as StoreError: !MUTANT && error.code == .unreadable", (r"OperationsTests\.BadSector", "OperationsTests")),
     mutant("a record that cannot be read stops its readers", "Repositories/Chains/Records.swift",
-           "guard let bytes = try await store.left(of: name.objectName) else { return nil }", "guard let bytes = try await MUTANT ? store.present(name.objectName) : store.left(of: name.objectName) else { return nil }", (r"RepositoriesTests\.UnreadableObject", "RepositoriesTests")),
+           "guard let bytes = try await store.left(of: name.objectName) else { return .unread }", "guard let bytes = try await MUTANT ? store.present(name.objectName) : store.left(of: name.objectName) else { return .unread }", (r"RepositoriesTests\.UnreadableObject", "RepositoriesTests")),
     mutant("an older keyring stands in for one that cannot be read", "Repositories/Repository.swift",
            "guard let unread = problem else", "guard !MUTANT, let unread = problem else", (r"RepositoriesTests\.UnreadableObject", "RepositoriesTests")),
     mutant("slots that cannot be read are none", "Repositories/SlotSearch.swift",
@@ -3634,4 +3634,13 @@ MUTANTS = [
            "tags.containsName(tag.text) !=", "(MUTANT ? tags.contains(tag.text) : tags.containsName(tag.text)) !=", (r"OperationsTests\.CopyTests",)),
     mutant("a carried removal takes what looks alike", "Operations/Copying/CarriedWords.swift",
            "tags.removeAll { $0.isSameName(as: item.text) }", "tags.removeAll { MUTANT ? $0 == item.text : $0.isSameName(as: item.text) }", (r"OperationsTests\.CopyTests",)),
+    # What was said of versions and is lost at a target.
+    mutant("a copy minds no word that is lost there", "Operations/Copying/CopyDestination.swift",
+           "try await lookup.demandOwnWords(of: history)", "if !MUTANT { try await lookup.demandOwnWords(of: history) }", (r"OperationsTests\.LostWords",)),
+    mutant("a copy passes over what it cannot read there", "Operations/Copying/CopyDestination.swift",
+           "return try await lookup.everyAnnotation(of: history)", "return MUTANT ? try await lookup.annotations(of: history) : try await lookup.everyAnnotation(of: history)", (r"OperationsTests\.LostWords",)),
+    mutant("a lost word says nothing of damage", "Operations/Copying/CopyDestination.swift",
+           "if missesDamage(of: version) { return true }", "if !MUTANT, missesDamage(of: version) { return true }", (r"OperationsTests\.LostWords",)),
+    mutant("a push builds on what a lost word calls damaged", "Repositories/Pushing/PushSession.swift",
+           "|| said.missesDamage(of: $0.facts)", "|| !MUTANT && said.missesDamage(of: $0.facts)", (r"OperationsTests\.LostWords",)),
 ]

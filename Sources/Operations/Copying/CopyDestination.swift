@@ -30,6 +30,9 @@ final class CopyDestination {
   /// Chains of what is copied that show less than this machine has seen, or of which that cannot be read, also where nothing
   /// is to go there.
   private(set) var closedAtOnce: [(database: String, refusal: ClosedChains.Refusal)] = []
+  /// Of chains of what is copied: that what was said of versions is not listed, or cannot be read. It may be that one was
+  /// found damaged, so that its copy is none.
+  private(set) var lostWords: [(database: String, error: any Error)] = []
 
   /// - Throws: `.usage` when it is the repository that is copied from.
   init(_ target: TargetAccess, _ world: World, not origin: Repository, for plan: CopyPlan) async throws {
@@ -74,7 +77,7 @@ final class CopyDestination {
     {
       closedAtOnce.append((newest.version?.database ?? "", refusal))
     }
-    let annotations = try await lookup.annotations(of: history)
+    let annotations = try await annotations(of: history, newest, lookup)
     words[history.chain] = annotations
     forgotten.look(at: history, versions, annotations)
     let completeness = try await Completeness(repository, chain: history.chain, state: state, atTarget: false)
@@ -106,6 +109,24 @@ final class CopyDestination {
       }
       note(facts, words: annotations)
       if annotations.damage(of: facts) != nil { unsound.insert(facts.id) }
+    }
+  }
+
+  /// What is lost of them is told, and the rest is copied. What a word that is not listed says was found damaged is held for
+  /// nothing that is there (`isSpoilt`).
+  private func annotations(
+    of history: ChainHistory, _ newest: VersionFacts, _ lookup: VersionLookup
+  ) async throws -> Annotations {
+    do {
+      try await lookup.demandOwnWords(of: history)
+      return try await lookup.everyAnnotation(of: history)
+    } catch let error where error is RepositoryError || error is SealError {
+      // A state folder that nobody can read has closed the chain, and that is told.
+      let isClosed = closedAtOnce.contains { $0.refusal.chain == history.chain }
+      if !isClosed || (error as? RepositoryError)?.code != .stateFolder {
+        lostWords.append((newest.version?.database ?? "", error))
+      }
+      return try await lookup.annotations(of: history)
     }
   }
 
@@ -237,6 +258,7 @@ extension Annotations {
   }
 
   func isSpoilt(_ version: Subject) -> Bool {
-    damage(of: version).map { !DrillProof.isOfImage($0) } ?? false
+    if missesDamage(of: version) { return true }
+    return damage(of: version).map { !DrillProof.isOfImage($0) } ?? false
   }
 }

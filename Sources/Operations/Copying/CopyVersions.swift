@@ -80,6 +80,10 @@ package struct CopyVersions: Sendable {
     var outcome = Outcome()
     outcome.failures = plan.failures
     for (database, refusal) in destination.closedAtOnce { tell(refusal, of: database, destination, &outcome) }
+    for (database, error) in destination.lostWords {
+      let problem = OperationError(error, doing: "copying '\(database)' to \(destination.name)")
+      outcome.failures.append((database, nil, problem))
+    }
     let place = try ScratchPlace(below: request.scratch ?? world.stateFolder)
     defer { place.remove() }
     for chain in plan.chains where outcome.interruption == nil {

@@ -25,6 +25,12 @@ package struct Annotations: Sendable {
   /// The annotations that take tombstones back.
   let unforgetting: [(name: RecordName, annotation: Annotation)]
 
+  /// Of some that are listed in their full length and cannot be read nobody knows what they say; `nil` where there are none.
+  /// Those of a later format are passed over.
+  package fileprivate(set) var unread: RepositoryError?
+  /// Versions that were found damaged, as this machine has said or read, by words that are not listed.
+  fileprivate var missedDamage: Set<Digest> = []
+
   package static let none = Annotations([])
 
   /// Everything that was said of a version, oldest first.
@@ -95,6 +101,12 @@ package struct Annotations: Sendable {
     last(.foundDamaged, of: version).flatMap { $0.item.bytes.isEmpty ? nil : $0.item.text }
   }
 
+  /// A word that is not listed says that a version was found damaged: this machine knows of it. Whether it was found whole
+  /// since is not known.
+  package func missesDamage(of version: VersionFacts) -> Bool { missesDamage(of: version.subject) }
+
+  package func missesDamage(of version: Subject) -> Bool { missedDamage.contains(version.id) }
+
   /// By version, the names of the tombstones that do not count for it any more.
   var takenBack: [Subject: Set<Digest>] {
     said.compactMapValues { said in
@@ -160,24 +172,50 @@ extension Annotation.Item {
   fileprivate var meaning: String {
     switch kind {
     case .addTag: "tag '\(text)'"
-    case .foundDamaged: bytes.isEmpty ? "found whole" : "found damaged"
+    case .foundDamaged: bytes.isEmpty ? "found whole" : OwnWords.Word.foundDamaged
     default: "\(kind)"
     }
   }
 }
 
+extension RepositoryError {
+  /// - Parameter more: so many others cannot be read either.
+  fileprivate static func unread(_ name: RecordName, more: Int = 0) -> RepositoryError {
+    let what = more > 0 ? "the annotation \(name.objectName), and \(more) more," : "the annotation \(name.objectName)"
+    let which = more > 0 ? "those objects (`sealift check` names them)" : "that object"
+    return RepositoryError(
+      .damaged,
+      "\(what) cannot be read, and may say that a version is pinned, tagged, found damaged, or not forgotten",
+      hint: "Bring \(which) back from a copy of the target. \(sayAgainAndRemove)")
+  }
+}
+
 extension Repository {
-  /// The annotations of a chain. One that cannot be read is passed over: it says something about a version, it is none.
+  /// The annotations of a chain. One that cannot be read is passed over: it says something about a version, it is none. That
+  /// there is such a one is in the result (`unread`).
   /// - Parameter listed: of this chain, as a listing showed them; `nil` to list them now.
   package func annotations(
     of chain: ChainID, listed: RecordListing? = nil, state: StateFolder?
   ) async throws -> Annotations {
     let prefix = Layout.annotations(of: chain)
-    let read = try await records(.annotation, of: chain, below: prefix, listed: listed, state: state)
-    let found = read.compactMap { name, content in
-      (try? Annotation(decoding: Array(content.meta))).map { (name, $0, content.epoch) }
+    let listing: RecordListing
+    if let listed { listing = listed } else { listing = RecordListing(objects: try await store.list(prefix: prefix)) }
+    let look = try await recordsAndUnread(.annotation, of: chain, listing.names(below: prefix), state: state)
+    var unread = look.unread
+    var found: [(name: RecordName, annotation: Annotation, epoch: UInt32)] = []
+    for (name, content) in look.read {
+      do {
+        found.append((name: name, annotation: try Annotation(decoding: Array(content.meta)), epoch: content.epoch))
+      } catch {
+        if !error.isLater { unread.append(name) }
+      }
     }
-    return genuine(found, of: chain, state)
+    var said = genuine(found, of: chain, state)
+    if let first = unread.first { said.unread = RepositoryError.unread(first, more: unread.count - 1) }
+    if let state, let words = try? OwnWords(of: chain, in: state) {
+      said.missedDamage = words.damageMissed(among: listing)
+    }
+    return said
   }
 
   /// The annotations of a chain, for who lets go of versions: none is passed over.
@@ -192,10 +230,7 @@ extension Repository {
     let opened = Set(read.map(\.name))
     if let lost = names.first(where: { !opened.contains($0) }) {
       try await demandKnownFormat(of: lost, .annotation)
-      throw RepositoryError(
-        .damaged,
-        "the annotation \(lost.objectName) cannot be read, and it may say that a version is pinned, or not forgotten",
-        hint: "Bring that object back from a copy of the target. \(RepositoryError.sayAgainAndRemove)")
+      throw RepositoryError.unread(lost)
     }
     let decoded = try read.map { name, content in
       (name, try Annotation(decoding: Array(content.meta)), content.epoch)

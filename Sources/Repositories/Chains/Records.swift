@@ -25,6 +25,14 @@ package struct RecordListing: Sendable {
   }
 }
 
+/// What became of a record that is listed in its full length.
+private enum RecordLook: Sendable {
+  case read(RecordContent)
+  /// Of a later format, as it seems.
+  case later
+  case unread
+}
+
 extension Repository {
   /// The records below a prefix that are whole and authentic, in the order of their names; others are passed over.
   func records(
@@ -32,30 +40,50 @@ extension Repository {
   ) async throws -> [(name: RecordName, content: RecordContent)] {
     let listing: RecordListing
     if let listed { listing = listed } else { listing = RecordListing(objects: try await store.list(prefix: prefix)) }
-    let names = listing.names(below: prefix)
-    guard !names.isEmpty else { return [] }
-    let kept = state.map { KeptRecords(kind, of: chain, in: $0, keys: keys) }
-    let read = try await bounded(
-      names, atOnce: store.traits.concurrency, within: Limits.object, of: { $0.length }
-    ) { name -> RecordContent? in
-      if let content = kept?[name] { return content }
-      return try await self.record(kind, name, state: state)
-    }
-    kept?.add(read.compactMap { $0 }, random: random)
-    return zip(names, read).compactMap { name, content in content.map { (name, $0) } }
+    return try await recordsAndUnread(kind, of: chain, listing.names(below: prefix), state: state).read
   }
 
-  private func record(_ kind: ObjectKind, _ name: RecordName, state: StateFolder?) async throws -> RecordContent? {
+  /// The same of these names, and which of them cannot be read. Those of a later format are neither.
+  func recordsAndUnread(
+    _ kind: ObjectKind, of chain: ChainID, _ names: [RecordName], state: StateFolder?
+  ) async throws -> (read: [(name: RecordName, content: RecordContent)], unread: [RecordName]) {
+    guard !names.isEmpty else { return ([], []) }
+    let kept = state.map { KeptRecords(kind, of: chain, in: $0, keys: keys) }
+    let looks = try await bounded(
+      names, atOnce: store.traits.concurrency, within: Limits.object, of: { $0.length }
+    ) { name -> RecordLook in
+      if let content = kept?[name] { return .read(content) }
+      return try await self.record(kind, name, state: state)
+    }
+    var read: [(name: RecordName, content: RecordContent)] = []
+    var unread: [RecordName] = []
+    for (name, look) in zip(names, looks) {
+      switch look {
+      case .read(let content): read.append((name: name, content: content))
+      case .later: continue
+      case .unread: unread.append(name)
+      }
+    }
+    kept?.add(read.map { $0.content }, random: random)
+    return (read, unread)
+  }
+
+  private func record(_ kind: ObjectKind, _ name: RecordName, state: StateFolder?) async throws -> RecordLook {
     if let kept = state?.kept(name.digest.hex),
       let object = try? OpenedObject.open(kept, kind: kind, name: name.digest, keys: keys)
     {
-      return RecordContent(object, digest: name.digest)
+      return .read(RecordContent(object, digest: name.digest))
     }
-    guard let bytes = try await store.left(of: name.objectName) else { return nil }
-    let keys = keys
-    let object = try unlessDamaged { try OpenedObject.open(bytes, kind: kind, name: name.digest, keys: keys) }
-    if object != nil { state?.keep(bytes, as: name.digest.hex) }
-    return object.map { RecordContent($0, digest: name.digest) }
+    guard let bytes = try await store.left(of: name.objectName) else { return .unread }
+    do {
+      let object = try OpenedObject.open(bytes, kind: kind, name: name.digest, keys: keys)
+      state?.keep(bytes, as: name.digest.hex)
+      return .read(RecordContent(object, digest: name.digest))
+    } catch {
+      guard error.isDamage else { throw error }
+      if error.isLater { return .later }
+      return .unread
+    }
   }
 
   /// - Throws: `SealError` `.unsupported` for one that was written in a later format.

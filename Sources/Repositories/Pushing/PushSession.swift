@@ -111,7 +111,8 @@ package struct PushSession: ~Copyable {
     var said = Annotations.none
     // Who may not read what was said later can push all the same.
     do { said = try await annotations } catch let error as StoreError where error.code == .forbidden {}
-    let isDoubted = newest.map { !doubted.isEmpty || said.damage(of: $0.facts) != nil } ?? false
+    let isDoubted =
+      newest.map { !doubted.isEmpty || said.damage(of: $0.facts) != nil || said.missesDamage(of: $0.facts) } ?? false
     let whole = try await loader.add(newest, isDoubted: isDoubted) && isSpared
     let accepted = Set(loader.known.entries.keys)
     try await loader.add(partials: end.history.partials, journal: journal.entries)

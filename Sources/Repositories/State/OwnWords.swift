@@ -89,6 +89,15 @@ struct OwnWords {
     try demand([.note, .stay], among: notes)
   }
 
+  /// Versions that were found damaged, by words that are not listed.
+  /// - Parameter notes: of the chain, as a listing showed them.
+  func damageMissed(among notes: RecordListing) -> Set<Digest> {
+    guard !own.isEmpty || !seen.isEmpty else { return [] }
+    let listed = Set(notes.names(below: Layout.annotations(of: chain)).map(\.digest))
+    let isLost = { (word: Word) in word.kind == .stay && !listed.contains(word.name) }
+    return Set((own.filter(isLost).map(filled) + seen.filter(isLost)).compactMap(\.damagedVersion))
+  }
+
   /// Nobody deletes an annotation.
   private func demand(_ kinds: Set<Word.Kind>, among notes: RecordListing) throws(RepositoryError) {
     guard !own.isEmpty || !seen.isEmpty else { return }
@@ -192,6 +201,17 @@ extension OwnWords.Word {
       return nil
     }
     self.init(kind: kind, name: name, meaning: parts.count == 2 ? String(parts[1]) : "")
+  }
+
+  /// What a word says of a version that was found damaged, perhaps beside others.
+  static let foundDamaged = "found damaged"
+
+  /// The version, where it says so.
+  fileprivate var damagedVersion: Digest? {
+    let parts = meaning.split(separator: " ", maxSplits: 1)
+    guard parts.count == 2 else { return nil }
+    let says = parts[1].split(separator: ",").map { $0.drop { $0 == " " } }
+    return says.contains { $0 == Self.foundDamaged } ? Layout.digest(parts[0]) : nil
   }
 
   /// For people.
