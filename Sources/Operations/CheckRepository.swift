@@ -96,6 +96,9 @@ package struct CheckRepository: Sendable {
         of: repository, named: target.name, databases, reading.subset, suspects: [])
       let earlier = Set(await remember(report, reading.subset, repository, at: target.name).map(\.hex))
       var outcome = Outcome(report, target: target.name)
+      let lost = report.chains.compactMap(\.lostWords)
+      outcome.problems += lost.map { OperationError($0, doing: target.name) }
+      if !lost.isEmpty { outcome.isSound = false }
       outcome.harmedEarlier = outcome.whole.filter { version in version.id.map(earlier.contains) ?? false }
       outcome.lacksConfiguration = repository.lacksConfiguration
       outcome.remembersConfiguration = repository.remembersConfiguration

@@ -185,6 +185,15 @@ import Testing
     #expect(lines.allSatisfy { $0.count <= 80 })
   }
 
+  @Test func `a pin that was read is told beside words that cannot be read, and else is not known`() {
+    var one = version("00")
+    #expect(Documents.version(one).text.contains(#""pinned":false"#))
+    one.wordsUnread = true
+    #expect(Documents.version(one).text.contains(#""pinned":null"#))
+    one.pinned = true
+    #expect(Documents.version(one).text.contains(#""pinned":true"#))
+  }
+
   @Test func `marks stand before tags, and the note behind them`() {
     var one = version("00", tags: ["t"])
     (one.pinned, one.note, one.drilledAt, one.drillPassed) = (true, "n", 86_400_000, false)

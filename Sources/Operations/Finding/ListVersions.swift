@@ -78,9 +78,12 @@ package struct ListVersions: Sendable {
         } catch {
           problems.append(OperationError(error, doing: target.name))
         }
+        problems += await lookup.lostWords(of: history).map { OperationError($0, doing: target.name) }
       }
       let found = try await bounded(meant, atOnce: 4) { history in try await summaries(of: history, lookup) }
-      var versions = Array(found.joined())
+      problems += found.compactMap { $0.unread }.map { OperationError($0, doing: target.name) }
+      let all = found.flatMap { $0.versions }
+      var versions = all
       versions =
         versions
         .filter { forgotten || !$0.forgotten }
@@ -90,7 +93,7 @@ package struct ListVersions: Sendable {
       var outcome = Outcome(
         versions: versions, problems: distinct(problems), freshnessProvable: provable,
         formatVersion: ObjectFormat.version,
-        holdsDatabase: database == nil || found.joined().contains { $0.database.isSameName(as: database) })
+        holdsDatabase: database == nil || all.contains { $0.database.isSameName(as: database) })
       outcome.databases = Set(histories.compactMap(\.database))
       outcome.isBare = lookup.isBare
       if lookup.isBare { outcome.holdsPacksAlone = try await lookup.holdsPacks() }
@@ -105,15 +108,19 @@ package struct ListVersions: Sendable {
     return try await lookup.histories { database.isSameName(as: $0.database) }
   }
 
-  private func summaries(of history: ChainHistory, _ lookup: VersionLookup) async throws -> [VersionSummary] {
+  /// - Returns: with them, that not all can be read that was said of them.
+  private func summaries(
+    of history: ChainHistory, _ lookup: VersionLookup
+  ) async throws -> (versions: [VersionSummary], unread: RepositoryError?) {
     let annotations = try await lookup.annotations(of: history)
     let fork = fork(of: history, lookup)
-    return (history.versions + history.displaced).compactMap { facts in
+    let versions = (history.versions + history.displaced).compactMap { facts -> VersionSummary? in
       var version = VersionSummary(facts, target: lookup.targetName, annotations: annotations)
       version?.forgotten = history.isForgotten(facts)
       version?.fork = fork
       return version
     }
+    return (versions, annotations.unread)
   }
 
   /// What a new machine's configuration must say to go on with a chain; `nil` for 0.
@@ -131,7 +138,7 @@ package struct ListVersions: Sendable {
       let found = try await lookup.find(selector)
       let manifest = try await lookup.manifest(of: found)
       let reader = try await VersionReader(manifest, repository: lookup.repository, state: lookup.state)
-      let annotations = try await lookup.annotations(of: found.history)
+      let annotations = try await lookup.annotationsTellingLoss(of: found.history)
       guard var summary = VersionSummary(manifest, target: target.name, annotations: annotations) else {
         throw RepositoryError(.incomplete, "the manifest is no version")
       }

@@ -25,6 +25,7 @@ extension VersionSummary {
       damaged: version.flags.contains(.damaged), notCheckable: version.flags.contains(.notCheckable),
       sha256: version.file.sha256.hex, formatVersion: facts.formatVersion)
     lacksCompanions = version.lacksCompanions
+    if annotations.unread != nil { wordsUnread = true }
     pinned = annotations.isPinned(facts)
     foundDamaged = annotations.damage(of: facts)
     let drill = annotations.drill(of: facts)

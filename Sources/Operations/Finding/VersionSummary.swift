@@ -38,8 +38,8 @@ package struct VersionSummary: Codable, Sendable {
   package var drillText: String?
   /// What was found damaged at the target since it was pushed.
   package var foundDamaged: String?
-  /// What was said of it since it was pushed was not read: its tags and its note are those of the push, and of the rest
-  /// nothing is known. Optional, as summaries are kept on disk from one push to the next.
+  /// What was said of it since it was pushed was not read, or not all of it: its tags and its note are those of the push and
+  /// of what was read, and of the rest no more is known. Optional, as summaries are kept on disk from one push to the next.
   package var wordsUnread: Bool?
   /// A companion that earlier versions had is not in it, or none of a store's external files; `nil`: not known.
   package var lacksCompanions: Bool?

@@ -39,6 +39,7 @@ package struct AnnotateVersions: Sendable {
       version.forgotten = found.history.isForgotten(found.facts)
       if case .pin = word, version.forgotten { throw Self.forgotten(version) }
       let (items, absent) = (word.items(for: version), word.absentTags(of: version))
+      if word.takesAway(whatIsNoneOf: version) { try await lookup.demandWords(of: found.history, annotations) }
       guard !items.isEmpty else {
         tell(word, of: version)
         return Outcome(version: version, changed: false, absentTags: absent)
@@ -133,6 +134,12 @@ extension AnnotateVersions.Word {
   fileprivate func absentTags(of version: VersionSummary) -> [String] {
     guard case .tags(_, let remove) = self else { return [] }
     return remove.filter { !version.tags.contains($0) }
+  }
+
+  /// That it had none is to be told. What is lost of what was said may be just that.
+  fileprivate func takesAway(whatIsNoneOf version: VersionSummary) -> Bool {
+    if case .unpin = self { return !version.pinned }
+    return !absentTags(of: version).isEmpty
   }
 
   fileprivate func apply(to version: inout VersionSummary) {

@@ -42,6 +42,8 @@ package struct StatusOfDatabases: Sendable {
     package var isExpected = true
     /// Versions that are gone, or cannot be read: `Outcome.problems` says which, and why.
     package var isMissed = false
+    /// Of what was said of its versions not all can be read.
+    var unread: RepositoryError?
     /// Other hosts with versions of a database of this name; `nil` where this host has its own chain of it.
     package var otherHosts: [String]?
 
@@ -145,6 +147,7 @@ package struct StatusOfDatabases: Sendable {
         outcome.databases.sort { $0.name < $1.name }
         try await nameOthers(&outcome, lacking: absent.map(\.text), Set(histories.map(\.chain)), lookup)
       }
+      outcome.problems += outcome.databases.compactMap(\.unread).map { OperationError($0, doing: target.name) }
       outcome.problems += outcome.databases.compactMap { clockAhead($0, at: target.name) }
       return outcome
     } catch {
@@ -196,7 +199,7 @@ package struct StatusOfDatabases: Sendable {
       let isSaid = history.problems.contains { $0.message == (error as? RepositoryError)?.message }
       if !isSaid { problems.append(error) }
     }
-    return problems
+    return problems + (await lookup.lostWords(of: history, besides: problems))
   }
 
   /// Whoever waits for an alarm when the newest version is too old would wait for years.
@@ -223,6 +226,7 @@ package struct StatusOfDatabases: Sendable {
     var status = Database(name: name, host: host)
     guard let history else { return status }
     let annotations = try await lookup.annotations(of: history)
+    status.unread = annotations.unread
     let all = history.all.compactMap { facts in
       var version = VersionSummary(facts, target: lookup.targetName, annotations: annotations)
       version?.forgotten = history.isForgotten(facts)

@@ -72,7 +72,7 @@ struct FoundVersion: Sendable {
     let found = try await lookup.find(selector, whole: !expect.isEmpty)
     for head in try expect.map(HeadCode.init(parsing:)) { try head.check(found.history) }
     // They are listed already. That they cannot be read holds no restore up.
-    async let said = lookup.annotations(of: found.history)
+    async let said = lookup.annotationsTellingLoss(of: found.history)
     let manifest = try await lookup.manifest(of: found)
     let words = try? await said
     var version = try FoundVersion(

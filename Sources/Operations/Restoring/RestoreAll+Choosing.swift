@@ -56,6 +56,9 @@ extension RestoreAll {
   ) async throws -> Version {
     let facts = try await chains.newest(of: database, isNoted: true)
     let words = await chains.words(of: facts)
+    if let unread = words?.unread {
+      pull.world.reporter.notice("\(target.name): \(unread.message). \(unread.hint ?? "")")
+    }
     let found = try await read(facts, words, target, chains)
     var standIn: FoundVersion.StandIn?
     if found.summary.isFlawed, let history = try? await chains.history(of: facts, database) {

@@ -18,7 +18,7 @@ package struct ChainCheck: Sendable {
   private let onProgress: @Sendable (Int) -> Void
 
   /// - Parameters:
-  ///   - state: where the chain's mark is read; nothing else of it is believed.
+  ///   - state: where the chain's mark is read, and which words are to be there; nothing else of it is believed.
   ///   - folder: for files without names, of what grows with the chain.
   ///   - subset: which packs to read whole; `nil` looks at the structure only.
   ///   - suspects: packs to take for damaged without a look.
@@ -73,6 +73,7 @@ package struct ChainCheck: Sendable {
     let forgotten = try await repository.forgotten(of: chain, state: nil)
     let history = HistoryReader(chain: chain, manifests.results).finish(isWhole: true, forgotten: forgotten)
     let records = try await RecordsLook(repository, of: chain)
+    let lostWords = try await records.lostWords(in: state)
     let sizes = try await repository.packSizes(of: chain)
 
     var checked = CheckedChain(chain)
@@ -99,6 +100,7 @@ package struct ChainCheck: Sendable {
       later: manifests.later, mark: mark)
     checked.findings = records.findings + missing.findings + Self.findings(of: manifests, history)
     checked.spoiltRecords = records.findings
+    checked.lostWords = lostWords
     checked.versions = missing.versions
 
     var content = try ContentCheck(

@@ -36,6 +36,8 @@ package struct CheckedChain: Sendable {
   package var spoiltRevisions: [CheckFinding] = []
   /// What does not fit in the chain as a whole: forks, broken links, a target that went back.
   package var problems: [RepositoryError] = []
+  /// What this machine said of versions, or has read of them, and is not listed.
+  package var lostWords: RepositoryError?
   /// Two machines pushed there as one, and that is all: told, and no damage, for both versions are there.
   package var isContested = false
   /// Every version that counts, harmed, whole or neither, oldest first.

@@ -2,7 +2,7 @@ import Sealing
 import Storage
 
 /// The records of a chain: tombstones, condemned records, annotations. Each must be whole and authentic; one that is not
-/// there any more leaves no trace of its own.
+/// there any more leaves no trace of its own: of annotations this machine may know (`lostWords`).
 struct RecordsLook {
   private let repository: Repository
   private let chain: ChainID
@@ -11,6 +11,7 @@ struct RecordsLook {
   private(set) var condemned: Set<Digest> = []
   /// Annotations that say that a version was found damaged, or whole again.
   private(set) var damage: [Said] = []
+  private var notes = RecordListing.empty
 
   typealias Said = (name: RecordName, annotation: Annotation, epoch: UInt32)
 
@@ -22,9 +23,28 @@ struct RecordsLook {
     try await look(.condemned, below: Layout.condemned(of: chain))
   }
 
+  /// What this machine said of versions, or has read of them, and is not listed. Another command of it may have said it
+  /// behind the listing: it is looked for once more. Where nobody can read what this machine has said, that is not told here.
+  func lostWords(in state: StateFolder) async throws -> RepositoryError? {
+    do throws(RepositoryError) {
+      try OwnWords(of: chain, in: state).demandAll(among: notes)
+      return nil
+    } catch {
+      guard error.code == .hole else { return nil }
+    }
+    do {
+      try await RecordListings(repository.store).demandOwnWords(of: chain, state: state)
+      return nil
+    } catch let error as RepositoryError {
+      return error.code == .hole ? error : nil
+    }
+  }
+
   private mutating func look(_ kind: ObjectKind, below prefix: String) async throws {
     var names: [RecordName] = []
-    for info in try await repository.store.list(prefix: prefix) {
+    let listed = try await repository.store.list(prefix: prefix)
+    if kind == .annotation { notes = RecordListing(objects: listed) }
+    for info in listed {
       guard let name = RecordName(info.name, prefix: prefix) else { continue }
       if name.length == info.size {
         names.append(name)
