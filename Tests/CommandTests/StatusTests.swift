@@ -126,16 +126,18 @@ import Testing
     #expect(alarm.kind == .verificationFailed && alarm.code == "unsound")
     #expect(
       alarm.message
-        == "'app' at nas: version fedcba98 of 2026-11-24T11:51:43Z was found damaged by a check on this machine")
+        == "'app' at nas: version fedcba98 of 2026-11-24T11:51:43Z was found damaged by a check or a drill on this machine"
+    )
     #expect(alarm.hint?.contains("`sealift repair` saves") == true)
-    #expect(StatusLines.lines(outcome(database))[1].contains(", 1 FOUND HARMED by a check, head "))
+    #expect(StatusLines.lines(outcome(database))[1].contains(", 1 FOUND HARMED by a check or a drill, head "))
     // It is told before a drill that failed: a repair may mend both.
     database.lastDrill = failed.lastDrill
     #expect(StatusLines.alarm([outcome(database)])?.message == alarm.message)
     database.harmed.append(version("0123456789abcdef"))
     database.foundDamaged = 1
     let worse = try #require(StatusLines.alarm([outcome(database)]))
-    #expect(worse.message.contains("; 2 versions were found damaged by checks on this machine, the newest of them"))
+    #expect(
+      worse.message.contains("; 2 versions were found damaged by checks or drills on this machine, the newest of them"))
     #expect(worse.message.contains("version 01234567 of ") && worse.hint?.contains("`sealift repair` saves") == true)
   }
 

@@ -236,6 +236,8 @@ import Testing
     #expect(try await spoilt.drill().drilled.map(\.hasPassed) == [false])
     #expect(spoilt.road.notices.said.withLock { $0 }.contains { $0.hasPrefix("the next push may build on") })
     #expect(spoilt.road.files(in: doubted) == ["in the way"])
+    let status = try await StatusOfDatabases(spoilt.road.world).run([spoilt.database], at: spoilt.road.target)
+    #expect(status.problems.map(\.code) == ["stateFolder"])
   }
 
   /// The drill was killed before it could say so at the target, or was told to say nothing there.
@@ -245,6 +247,25 @@ import Testing
     request.records = false
     #expect(try await Drill(spoilt.road.world).run(request, at: spoilt.road.target).drilled.map(\.hasPassed) == [false])
     #expect(try await spoilt.going().isEmpty)
+  }
+
+  @Test func `a status tells of what a drill of this machine could not restore, said or not`() async throws {
+    let spoilt = try await Spoilt()
+    var request = Drill.Request()
+    request.records = false
+    func passes() async throws -> [Bool] {
+      try await Drill(spoilt.road.world).run(request, at: spoilt.road.target).drilled.map(\.hasPassed)
+    }
+    #expect(try await passes() == [false])
+    #expect(try await spoilt.told() == [spoilt.versions[1].id])
+    spoilt.flip()
+    #expect(try await passes() == [true])
+    #expect(try await spoilt.told() == [])
+    // Where it was said, no list says it twice.
+    spoilt.flip()
+    #expect(try await spoilt.drill().drilled.map(\.recorded) == [true])
+    let status = try await StatusOfDatabases(spoilt.road.world).run([spoilt.database], at: spoilt.road.target)
+    #expect(status.databases.map(\.foundDamaged) == [1] && status.databases.map(\.harmed.count) == [0])
   }
 
   @Test func `what a drill of an older version could not restore says nothing of the newest`() async throws {

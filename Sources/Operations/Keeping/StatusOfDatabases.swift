@@ -29,8 +29,8 @@ package struct StatusOfDatabases: Sendable {
     package var foundDamaged = 0
     /// Those of them that lost companions alone: their databases are whole.
     package var losingCompanions = 0
-    /// Those that count, oldest first, that a check on this machine found harmed and nothing found whole since; without
-    /// those that were found damaged, which is known at the target.
+    /// Those that count, oldest first, that a check or a drill on this machine found harmed and nothing found whole
+    /// since; without those that were found damaged, which is known at the target.
     package var harmed: [VersionSummary] = []
     /// The version that was drilled last, while it is there.
     package var drilled: VersionSummary?
@@ -192,6 +192,7 @@ package struct StatusOfDatabases: Sendable {
     // Who reads goes on with a notice, which `-q` leaves out: only what looks after all the others can raise the alarm.
     if let lost = lookup.lostMemory(of: history) { problems.append(lost) }
     do { _ = try HarmedVersions(of: history.chain, in: lookup.state) } catch { problems.append(error) }
+    do { _ = try DoubtedVersions(of: history.chain, in: lookup.state) } catch { problems.append(error) }
     do {
       try await lookup.freshness(of: history)
       lookup.noteSeen(history)
@@ -241,14 +242,24 @@ package struct StatusOfDatabases: Sendable {
     status.forgotten = history.all.count - versions.count
     status.foundDamaged = versions.count { $0.foundDamaged != nil }
     status.losingCompanions = versions.count { $0.losesCompanionsAlone }
-    let harmed = try? HarmedVersions(of: history.chain, in: lookup.state, at: lookup.repository.place)
-    let harmedIDs = Set(history.all.map(\.id).filter { harmed?.contains($0) == true }.map(\.hex))
+    let harmedIDs = harmedIDs(of: history, lookup)
     status.harmed = versions.filter { harmedIDs.contains($0.id) && $0.foundDamaged == nil }
     if let (version, result) = annotations.lastDrill(among: history.all, now: now) {
       status.lastDrill = LastDrill(version: version.hex, time: result.time, passed: result.passed, text: result.text)
       status.drilled = all.first { $0.id == version.hex }
     }
     return status
+  }
+
+  /// What a drill could not restore is said at the target only where it may and can say it.
+  private func harmedIDs(of history: ChainHistory, _ lookup: VersionLookup) -> Set<String> {
+    let place = lookup.repository.place
+    let harmed = try? HarmedVersions(of: history.chain, in: lookup.state, at: place)
+    let doubted = try? DoubtedVersions(of: history.chain, in: lookup.state, at: place)
+    let found = history.all.map(\.id).filter { version in
+      harmed?.contains(version) == true || doubted?.contains(version) == true
+    }
+    return Set(found.map(\.hex))
   }
 
   private func age(of time: UInt64, at now: UInt64) -> UInt64? {

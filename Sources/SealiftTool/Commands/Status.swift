@@ -132,7 +132,7 @@ enum StatusLines {
     if newest.lacksCompanions == true { rest.append("companions lost") }
     if newest.damaged { rest.append("DAMAGED when it was pushed") }
     if database.foundDamaged > 0 { rest.append("\(database.foundDamaged) FOUND DAMAGED\(spared(database))") }
-    if !database.harmed.isEmpty { rest.append("\(database.harmed.count) FOUND HARMED by a check") }
+    if !database.harmed.isEmpty { rest.append("\(database.harmed.count) FOUND HARMED by a check or a drill") }
     let lines = [
       "\(place) version \(newest.id.prefix(8)) of \(Times.seconds(newest.time)), \(facts.joined(separator: ", "))",
       "  \(rest.joined(separator: ", ")), head \(newest.head)",
@@ -253,7 +253,7 @@ enum StatusLines {
     let count = database.harmed.count
     let which = "version \(newest.id.prefix(8)) of \(Times.seconds(newest.time))"
     return count == 1
-      ? "\(which) was found damaged by a check on this machine"
-      : "\(count) versions were found damaged by checks on this machine, the newest of them \(which)"
+      ? "\(which) was found damaged by a check or a drill on this machine"
+      : "\(count) versions were found damaged by checks or drills on this machine, the newest of them \(which)"
   }
 }
