@@ -6,8 +6,9 @@ package import Sealing
 /// packs.
 ///
 /// Remembered by this machine alone, each on lines of its own: its hexadecimal id, `structure` where a look at that
-/// showed it, and `at <place>`; until a version is pushed there that rests on none of them, or they are restored,
-/// read, or looked at as hard, after all. Which of their packs are damaged a check or a repair finds out (`DamagedPacks`).
+/// showed it, and `at <place>`, and behind all of them a hash (`CheckedLines`); until a version is pushed there that rests
+/// on none of them, or they are restored, read, or looked at as hard, after all. Which of their packs are damaged a check
+/// or a repair finds out (`DamagedPacks`).
 package struct DoubtedVersions: Sendable {
   /// What proves that they are whole again.
   private var proofs: [PlacedVersion: HarmedVersions.Proof] = [:]
@@ -17,24 +18,28 @@ package struct DoubtedVersions: Sendable {
   private static let placeKey = "at "
 
   /// - Parameter place: what was found elsewhere is passed over, and stays; `nil` to ask for all.
-  /// - Throws: `.stateFolder` when there may be some that cannot be read: to build on those would be no better.
+  /// - Throws: `.stateFolder` when there may be some that cannot be read, or they are spoilt: to build on those would be no better.
   package init(of chain: ChainID, in state: StateFolder, at place: String? = nil) throws(RepositoryError) {
     self.place = place
     path = "\(state.path)/\(chain.hex)/doubted"
-    let bytes = try StateFiles.read(path)
     var lines: [(id: Digest, proof: HarmedVersions.Proof, place: String?)] = []
-    for line in String(decoding: bytes ?? [], as: UTF8.self).split(separator: "\n") {
+    for line in try CheckedLines.read(path) {
       if let id = Layout.digest(line) {
         lines.append((id: id, proof: .content, place: nil))
-      } else if lines.isEmpty {
-        continue
-      } else if let proof = HarmedVersions.Proof(rawValue: String(line)) {
+      } else if !lines.isEmpty, let proof = HarmedVersions.Proof(rawValue: String(line)) {
         lines[lines.count - 1].proof = proof
-      } else if line.hasPrefix(Self.placeKey) {
-        lines[lines.count - 1].place = String(line.dropFirst(Self.placeKey.count))
+      } else if !lines.isEmpty, let place = Self.placeName(line) {
+        lines[lines.count - 1].place = place
+      } else {
+        throw CheckedLines.spoilt(path)
       }
     }
     for line in lines { proofs[PlacedVersion(version: line.id, place: line.place)] = line.proof }
+  }
+
+  private static func placeName(_ line: Substring) -> String? {
+    let name = line.dropFirst(placeKey.count)
+    return line.hasPrefix(placeKey) && PlacedVersion.isPlace(name) ? String(name) : nil
   }
 
   package var isEmpty: Bool { here.isEmpty }
@@ -87,6 +92,6 @@ package struct DoubtedVersions: Sendable {
       let rest = [proof == .content ? nil : proof.rawValue, key.place.map { Self.placeKey + $0 }]
       return ([key.version.hex] + rest.compactMap { $0 }).joined(separator: "\n") + "\n"
     }
-    try StateFiles.write(Array(lines.sorted().joined().utf8), to: path)
+    try CheckedLines.write(lines.sorted().joined(), to: path)
   }
 }

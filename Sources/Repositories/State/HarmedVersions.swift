@@ -5,7 +5,8 @@ package import Sealing
 ///
 /// Beside `DoubtedVersions`, which a push settles: what it makes rests on none of them, and they are harmed all the same.
 /// One a line: the hexadecimal id, what proves that it is whole again, where it was found so, and, where that is known, the
-/// damaged packs that harmed it: a version that was written anew needs none of them any more.
+/// damaged packs that harmed it: a version that was written anew needs none of them any more. Behind them stands a hash of
+/// them (`CheckedLines`).
 package struct HarmedVersions: Sendable {
   package enum Proof: String, Sendable {
     /// What is there, in which length, and how it hangs together: every check looks at that.
@@ -40,23 +41,28 @@ package struct HarmedVersions: Sendable {
   private let path: String
 
   /// - Parameter place: what was found elsewhere is passed over, and stays; `nil` to ask for all.
-  /// - Throws: `.stateFolder` when there may be some that cannot be read.
+  /// - Throws: `.stateFolder` when there may be some that cannot be read, or what says so is spoilt.
   package init(of chain: ChainID, in state: StateFolder, at place: String? = nil) throws(RepositoryError) {
     self.place = place
     path = "\(state.path)/\(chain.hex)/harmed"
-    let bytes = try StateFiles.read(path)
-    for line in String(decoding: bytes ?? [], as: UTF8.self).split(separator: "\n") {
-      let words = line.split(separator: " ")
-      guard let word = words.first, let id = Layout.digest(word) else { continue }
-      let proof = words.dropFirst().first.flatMap { Proof(rawValue: String($0)) } ?? .content
-      let rest = words.dropFirst(2)
-      let place = rest.first { $0.utf8.count == Self.placeLength }.map { String($0) }
-      harms[PlacedVersion(version: id, place: place)] = Harm(proof, by: Set(rest.compactMap { Layout.digest($0) }))
+    for line in try CheckedLines.read(path) {
+      guard let (version, harm) = Self.parse(line) else { throw CheckedLines.spoilt(path) }
+      harms[version] = harm
     }
   }
 
-  /// Half as long as the name of a pack.
-  private static let placeLength = 32
+  private static func parse(_ line: Substring) -> (PlacedVersion, Harm)? {
+    let words = line.split(separator: " ")
+    guard words.count >= 2, let id = Layout.digest(words[0]), let proof = Proof(rawValue: String(words[1])) else {
+      return nil
+    }
+    let rest = words.dropFirst(2)
+    let place = rest.first.flatMap { PlacedVersion.isPlace($0) ? String($0) : nil }
+    let names = rest.dropFirst(place == nil ? 0 : 1)
+    let packs = names.compactMap { Layout.digest($0) }
+    guard packs.count == names.count else { return nil }
+    return (PlacedVersion(version: id, place: place), Harm(proof, by: Set(packs)))
+  }
 
   package func contains(_ version: Digest) -> Bool { harm(of: version) != nil }
 
@@ -105,6 +111,6 @@ package struct HarmedVersions: Sendable {
       let words = [key.version.hex, harm.proof.rawValue] + place + harm.packs.map(\.hex).sorted()
       return words.joined(separator: " ") + "\n"
     }
-    try StateFiles.write(Array(lines.sorted().joined().utf8), to: path)
+    try CheckedLines.write(lines.sorted().joined(), to: path)
   }
 }

@@ -8,6 +8,9 @@ struct PlacedVersion: Hashable, Sendable {
   /// `nil`: what an earlier build noted holds everywhere.
   let place: String?
 
+  /// Whether a text may be the name of one: half as long as the name of a pack.
+  static func isPlace(_ text: Substring) -> Bool { Hex.decode(text)?.count == 16 }
+
   /// Those of a version that may stand among others.
   /// - Parameter place: where it is asked for; `nil` for everywhere.
   static func all(of version: Digest, at place: String?, among others: some Sequence<PlacedVersion>) -> [PlacedVersion]
