@@ -46,7 +46,7 @@ extension CheckRepository {
   }
 
   private static func note(
-    _ chain: CheckedChain, _ subset: CheckSubset?, _ rewritten: [Digest], in state: StateFolder, at place: String
+    _ chain: CheckedChain, _ subset: CheckSubset?, _ rewritten: [Digest], in state: StateFolder, at place: StorePlace
   ) throws(RepositoryError) -> [Digest] {
     let isReadWhole = subset == .all || subset != nil && chain.packsRead == chain.packs
     let proof: HarmedVersions.Proof = isReadWhole ? .content : .structure

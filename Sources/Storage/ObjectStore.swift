@@ -47,7 +47,7 @@ package struct StoreTraits: Sendable {
   /// What tells it from every other store, without any secret: two servers may have a bucket of the same name, and two
   /// users see different things at one address. What is remembered of a store is kept under this.
   package var identity: String
-  /// The same for whoever asks there: what is harmed is harmed for every user.
+  /// The same for whoever asks there, by whatever way: what is harmed is harmed for every user.
   package var place: String
   /// How many requests at once make sense.
   package var concurrency: Int
@@ -65,7 +65,7 @@ package struct StoreTraits: Sendable {
 
   /// - Parameters:
   ///   - identity: where the location does not say it all.
-  ///   - place: where the identity says who asks.
+  ///   - place: where the identity says who asks, or which way was taken.
   package init(
     location: String, identity: String? = nil, place: String? = nil, concurrency: Int, conditionalPut: Bool,
     listsAtOnce: Bool = false, isLocal: Bool = false, folder: String? = nil

@@ -150,6 +150,20 @@ import Testing
     #expect(try await late.list(prefix: "").map(\.name) == [name])
   }
 
+  /// What is harmed in it is harmed by whatever path it is reached.
+  @Test func `a folder is one place by each of its paths, also one that is late`() async throws {
+    let link = scratch.file("link")
+    let late = LateFolder(path: link) { _ in nil }
+    #expect(late.traits.place == "file://\(link)")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: root)
+    #expect(try FolderStore(path: link).traits.place == store.traits.place)
+    #expect(try FolderStore(path: link).traits.identity != store.traits.identity)
+    _ = try await late.list(prefix: "")
+    #expect(late.traits.place == store.traits.place && late.traits.identity == "file://\(link)")
+    let other = try FolderStore(path: scratch.file("other"), create: true)
+    #expect(other.traits.place != store.traits.place)
+  }
+
   /// It goes when nobody uses it, and comes when somebody opens the path, unless its server is still away.
   @Test(arguments: [true, false])
   func `a folder that is late is opened where its automatic mount went away, and nothing is put below`(

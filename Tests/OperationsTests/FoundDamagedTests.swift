@@ -1,3 +1,4 @@
+import Backends
 import FoundationEssentials
 import Repositories
 import Storage
@@ -656,6 +657,45 @@ extension FoundDamagedTests {
     let pushed = try await spoilt.pushChange()
     #expect(pushed.bytesNew < 90_000)
     #expect(try await spoilt.comesBack(pushed))
+  }
+
+  @Test func `what a check of a folder finds is told by whatever link it is reached`() async throws {
+    let road = try await Road()
+    let (path, link) = (road.scratch.file("repo"), road.scratch.file("alias"))
+    let unlock = road.target.unlock
+    let own = TargetAccess(name: "own", store: try FolderStore(path: path, create: true), unlock: unlock)
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+    let alias = TargetAccess(name: "alias", store: try FolderStore(path: link), unlock: unlock)
+    #expect(own.store.place.name == alias.store.place.name)
+    #expect(own.store.traits.identity != alias.store.traits.identity)
+    // By which an earlier build noted what it found there.
+    #expect(own.store.place.formerName == nil && alias.store.place.formerName != nil)
+
+    _ = try await Initialize(road.world).run(at: own, ifMissing: false)
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 200))
+    let pushed = try await Push(road.world).run(Push.Request(database: database, targets: [own]))
+    let version = try #require(pushed.pushed.first?.version)
+    let packs = try await own.store.list(prefix: "packs/")
+    let largest = try #require(packs.max { $0.size < $1.size })
+    let pack = "\(path)/\(largest.name.text)"
+    let whole = try fileBytes(pack)
+    var spoilt = whole
+    spoilt[5000] ^= 1
+    func told() async throws -> [[String]] {
+      var told: [[String]] = []
+      for target in [own, alias] {
+        let status = try await StatusOfDatabases(road.world).run([database], at: target)
+        told.append(status.databases.flatMap(\.harmed).map(\.id))
+      }
+      return told
+    }
+    for (target, bytes) in [(alias, spoilt), (own, whole), (own, spoilt), (alias, whole)] {
+      try writeFile(pack, bytes)
+      let harmed = bytes == whole ? [] : [version.id]
+      let found = try await CheckRepository(road.world).run(at: target, databases: [], .all)
+      #expect(found.harmed.compactMap(\.id) == harmed)
+      #expect(try await told() == [harmed, harmed])
+    }
   }
 
   /// What was found damaged is no part of it any more, which needs no reading to be seen.

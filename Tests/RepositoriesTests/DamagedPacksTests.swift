@@ -8,13 +8,13 @@ import Testing
 @Suite struct DamagedPacksTests {
   private let one = Digest.sha256(of: [1])
   private let other = Digest.sha256(of: [2])
-  private let here = String(repeating: "a", count: 32)
-  private let there = String(repeating: "b", count: 32)
+  private let here = StorePlace(name: String(repeating: "a", count: 32))
+  private let there = StorePlace(name: String(repeating: "b", count: 32))
 
   @Test func `a pack that is damaged at one place is whole at another`() async throws {
     let home = try await Home()
     let state = try home.state
-    func known(at place: String?) -> [Bool] {
+    func known(at place: StorePlace?) -> [Bool] {
       let damaged = DamagedPacks(of: home.chain, in: state, at: place)
       let known = [one, other].map(damaged.contains)
       #expect(damaged.names.count == known.count { $0 })

@@ -71,8 +71,9 @@ import Testing
     let home = try await Home()
     let state = try home.state
     let (placed, plain) = (Digest.sha256(of: [1]), Digest.sha256(of: [2]))
-    let (here, there) = (String(repeating: "a", count: 32), String(repeating: "b", count: 32))
-    func known(at place: String?) throws -> [Bool] {
+    let here = StorePlace(name: String(repeating: "a", count: 32))
+    let there = StorePlace(name: String(repeating: "b", count: 32))
+    func known(at place: StorePlace?) throws -> [Bool] {
       let doubted = try DoubtedVersions(of: home.chain, in: state, at: place)
       let harmed = try HarmedVersions(of: home.chain, in: state, at: place)
       #expect([placed, plain].map(doubted.contains) == [placed, plain].map(harmed.contains))
@@ -101,6 +102,36 @@ import Testing
     var lasts = try HarmedVersions(of: home.chain, in: state, at: here)
     lasts.remove([placed], seen: .structure)
     #expect(try [here, there, nil].map(known) == [[false, false], [false, false], [false, false]])
+  }
+
+  /// An earlier build knew a folder by the path that it was given.
+  @Test func `what was noted under the former name of a place counts there, and is taken back`() async throws {
+    let home = try await Home()
+    let state = try home.state
+    let version = Digest.sha256(of: [1])
+    let before = StorePlace(name: String(repeating: "a", count: 32))
+    let now = StorePlace(name: String(repeating: "b", count: 32), formerName: before.name)
+    let elsewhere = StorePlace(name: now.name)
+    func known(at place: StorePlace) throws -> [Bool] {
+      let doubted = try DoubtedVersions(of: home.chain, in: state, at: place)
+      let harmed = try HarmedVersions(of: home.chain, in: state, at: place)
+      let damaged = DamagedPacks(of: home.chain, in: state, at: place)
+      #expect(doubted.isEmpty != doubted.contains(version))
+      return [doubted.contains(version), harmed.contains(version), damaged.contains(version)]
+    }
+    var doubted = try DoubtedVersions(of: home.chain, in: state, at: before)
+    try doubted.add(version, of: home.chain, in: state)
+    var harmed = try HarmedVersions(of: home.chain, in: state, at: before)
+    try harmed.add([version: .init(.content)], of: home.chain, in: state)
+    var damaged = DamagedPacks(of: home.chain, in: state, at: before)
+    try damaged.add([version], of: home.chain, in: state)
+    #expect(try known(at: now) == [true, true, true])
+    #expect(try known(at: elsewhere) == [false, false, false])
+    var later = try DoubtedVersions(of: home.chain, in: state, at: now)
+    later.remove([version])
+    var laterHarms = try HarmedVersions(of: home.chain, in: state, at: now)
+    laterHarms.remove([version])
+    #expect(try known(at: before) == [false, false, true])
   }
 
   /// Its push was cut behind the manifest, and the next one found nothing new: its packs stand in the journal ever since.

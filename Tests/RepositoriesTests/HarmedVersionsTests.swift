@@ -123,7 +123,7 @@ import Testing
   private struct Memory {
     let home: Home
     let versions = (1...4).map { Digest.sha256(of: [UInt8($0)]) }
-    let here = String(repeating: "a", count: 32)
+    let here = StorePlace(name: String(repeating: "a", count: 32))
 
     init() async throws {
       home = try await Home()

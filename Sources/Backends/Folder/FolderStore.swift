@@ -24,7 +24,6 @@ package struct FolderStore: ObjectStore {
   /// - Throws: `.noTarget` when the folder is missing.
   package init(path: String, create: Bool = false) throws(StoreError) {
     root = path
-    traits = Self.traits(of: path)
     do throws(StoreError) {
       if create { try Self.make(path) }
       let identity = try FolderIdentity(of: try OpenFolder.target(path), at: path)
@@ -34,6 +33,7 @@ package struct FolderStore: ObjectStore {
       // Nothing of it may be asked for now.
       throw error.said(by: MountTable.current.mount(holding: path))
     }
+    traits = Self.traits(of: path)
     if let refusal = PlantedEntry.refusal(on: path) { throw .planted(refusal) }
   }
 
@@ -246,10 +246,11 @@ extension FolderStore {
     }
   }
 
-  /// Those of a folder, there or not.
+  /// Those of a folder, there or not. By whatever links it is reached, what is harmed there is harmed.
   static func traits(of path: String) -> StoreTraits {
     StoreTraits(
-      location: "file://\(path)", concurrency: 4, conditionalPut: true, listsAtOnce: true, isLocal: true,
+      location: "file://\(path)", place: "file://\(realPath(path) ?? path)", concurrency: 4, conditionalPut: true,
+      listsAtOnce: true, isLocal: true,
       folder: path)
   }
 

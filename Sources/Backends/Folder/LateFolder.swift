@@ -5,7 +5,14 @@ package import Storage
 /// has. So it is asked again as often as a server that is away for a moment. Where the mount went away meanwhile, the
 /// folder below it is not the target.
 package struct LateFolder: ObjectStore {
-  package let traits: StoreTraits
+  /// Which folder it is shows when it is there.
+  package var traits: StoreTraits {
+    var traits = own
+    if let folder = opened.withLock({ $0 }) { traits.place = folder.traits.place }
+    return traits
+  }
+
+  private let own: StoreTraits
   private let path: String
   /// What a path lies in now: the system's own list, no server is asked.
   private let mount: @Sendable (String) -> MountTable.Mount?
@@ -17,7 +24,7 @@ package struct LateFolder: ObjectStore {
   init(
     path: String, mount: @escaping @Sendable (String) -> MountTable.Mount? = { MountTable.current.mount(holding: $0) }
   ) {
-    traits = FolderStore.traits(of: path)
+    own = FolderStore.traits(of: path)
     self.path = path
     self.mount = mount
     point = mount(path)?.point

@@ -3,7 +3,7 @@ package import Sealing
 /// Packs of a chain that a check found damaged or missing: nothing is referred to in them any more, so that every push
 /// stores anew what only they held.
 ///
-/// Each is so at the place where that was found (`PlacedVersion`): a copy of all objects has packs of the same names, and
+/// Each is so at the place where that was found (`StorePlace`): a copy of all objects has packs of the same names, and
 /// what is spoilt there need not be stored again here.
 ///
 /// Remembered by this machine, durably, one hexadecimal name a line, behind it `at <place>`, and in the last line
@@ -16,10 +16,10 @@ package struct DamagedPacks: Sendable {
   private var places: [Digest: Set<String?>] = [:]
   /// Above every pack number that a repair has given, wherever.
   private(set) var nextNumber: UInt32 = 1
-  private let place: String?
+  private let place: StorePlace?
 
   /// - Parameter place: what was found elsewhere is passed over, and stays; `nil` to ask for all.
-  package init(of chain: ChainID, in state: StateFolder, at place: String? = nil) {
+  package init(of chain: ChainID, in state: StateFolder, at place: StorePlace? = nil) {
     self.place = place
     let bytes = try? StateFiles.read(Self.path(chain, state))
     var lines: [(name: Digest, place: String?)] = []
@@ -43,7 +43,7 @@ package struct DamagedPacks: Sendable {
 
   private func isNoted(_ pack: Digest) -> Bool {
     guard let found = places[pack] else { return false }
-    return found.contains(nil) || found.contains(place)
+    return found.contains(nil) || place?.names.contains { found.contains($0) } == true
   }
 
   /// Durable when it returns.
@@ -51,7 +51,7 @@ package struct DamagedPacks: Sendable {
   package mutating func add(_ more: [Digest], of chain: ChainID, in state: StateFolder) throws(RepositoryError) {
     let new = more.filter { !isNoted($0) }
     guard !new.isEmpty else { return }
-    for name in new { places[name, default: []].insert(place) }
+    for name in new { places[name, default: []].insert(place?.name) }
     try write(chain, state)
   }
 

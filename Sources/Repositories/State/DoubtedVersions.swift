@@ -12,14 +12,14 @@ package import Sealing
 package struct DoubtedVersions: Sendable {
   /// What proves that they are whole again.
   private var proofs: [PlacedVersion: HarmedVersions.Proof] = [:]
-  private let place: String?
+  private let place: StorePlace?
   private let path: String
 
   private static let placeKey = "at "
 
   /// - Parameter place: what was found elsewhere is passed over, and stays; `nil` to ask for all.
   /// - Throws: `.stateFolder` when there may be some that cannot be read, or they are spoilt: to build on those would be no better.
-  package init(of chain: ChainID, in state: StateFolder, at place: String? = nil) throws(RepositoryError) {
+  package init(of chain: ChainID, in state: StateFolder, at place: StorePlace? = nil) throws(RepositoryError) {
     self.place = place
     path = "\(state.path)/\(chain.hex)/doubted"
     var lines: [(id: Digest, proof: HarmedVersions.Proof, place: String?)] = []
@@ -39,7 +39,7 @@ package struct DoubtedVersions: Sendable {
 
   private static func placeName(_ line: Substring) -> String? {
     let name = line.dropFirst(placeKey.count)
-    return line.hasPrefix(placeKey) && PlacedVersion.isPlace(name) ? String(name) : nil
+    return line.hasPrefix(placeKey) && StorePlace.isName(name) ? String(name) : nil
   }
 
   package var isEmpty: Bool { here.isEmpty }
@@ -56,7 +56,7 @@ package struct DoubtedVersions: Sendable {
   package mutating func add(
     _ version: Digest, until proof: HarmedVersions.Proof = .content, of chain: ChainID, in state: StateFolder
   ) throws(RepositoryError) {
-    let key = PlacedVersion(version: version, place: place)
+    let key = PlacedVersion(version: version, place: place?.name)
     let known = proofs[key]
     guard known != proof, known != .content else { return }
     proofs[key] = proof

@@ -37,12 +37,12 @@ package struct HarmedVersions: Sendable {
   }
 
   private var harms: [PlacedVersion: Harm] = [:]
-  private let place: String?
+  private let place: StorePlace?
   private let path: String
 
   /// - Parameter place: what was found elsewhere is passed over, and stays; `nil` to ask for all.
   /// - Throws: `.stateFolder` when there may be some that cannot be read, or what says so is spoilt.
-  package init(of chain: ChainID, in state: StateFolder, at place: String? = nil) throws(RepositoryError) {
+  package init(of chain: ChainID, in state: StateFolder, at place: StorePlace? = nil) throws(RepositoryError) {
     self.place = place
     path = "\(state.path)/\(chain.hex)/harmed"
     for line in try CheckedLines.read(path) {
@@ -57,7 +57,7 @@ package struct HarmedVersions: Sendable {
       return nil
     }
     let rest = words.dropFirst(2)
-    let place = rest.first.flatMap { PlacedVersion.isPlace($0) ? String($0) : nil }
+    let place = rest.first.flatMap { StorePlace.isName($0) ? String($0) : nil }
     let names = rest.dropFirst(place == nil ? 0 : 1)
     let packs = names.compactMap { Layout.digest($0) }
     guard packs.count == names.count else { return nil }
@@ -83,7 +83,7 @@ package struct HarmedVersions: Sendable {
   ) throws(RepositoryError) {
     var all = harms
     for (version, harm) in found {
-      let key = PlacedVersion(version: version, place: place)
+      let key = PlacedVersion(version: version, place: place?.name)
       all[key] = all[key]?.joined(with: harm) ?? harm
     }
     guard all != harms else { return }
