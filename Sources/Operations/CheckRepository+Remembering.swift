@@ -83,7 +83,7 @@ extension CheckRepository {
       try doubted.add(id, until: isOfStructure ? .structure : .content, of: chain.chain, in: state)
     }
     // Of such a pack a version that is whole may need another part.
-    var damaged = DamagedPacks(of: chain.chain, in: state, at: place)
+    var damaged = try DamagedPacks(of: chain.chain, in: state, at: place)
     try damaged.add(chain.spoiltPacks, of: chain.chain, in: state)
     return whole.filter { harmed.contains($0) }
   }

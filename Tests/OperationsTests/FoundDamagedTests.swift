@@ -241,6 +241,29 @@ import Testing
     #expect(status.problems.map(\.code) == ["stateFolder"])
   }
 
+  @Test func `a push that cannot tell which packs are damaged stores nothing, and a status says so`() async throws {
+    let spoilt = try await Spoilt()
+    #expect(try await spoilt.check() == [spoilt.versions[1].id])
+    let repository = try await spoilt.road.target.open(spoilt.road.world)
+    let chain = repository.keys.keyring.chainID(host: "host", database: "app", fork: 0)
+    let state = try StateFolder(spoilt.road.world.stateFolder, repository: repository.id)
+    let path = "\(state.path)/\(chain.hex)/damaged"
+    var bytes = try fileBytes(path)
+    bytes[0] ^= 1
+    try writeFile(path, bytes)
+    let before = spoilt.road.store.content
+    let refused = try await spoilt.road.push(spoilt.database)
+    #expect(refused.pushed.isEmpty && refused.failures.map(\.error.code) == ["stateFolder"])
+    #expect(spoilt.road.store.content == before)
+    let status = try await StatusOfDatabases(spoilt.road.world).run([spoilt.database], at: spoilt.road.target)
+    #expect(status.problems.map(\.code) == ["stateFolder"])
+    // The way out.
+    try FileManager.default.moveItem(atPath: path, toPath: "\(path).bad")
+    #expect(try await spoilt.check() == [spoilt.versions[1].id])
+    #expect(try await spoilt.pushChange().bytesNew > 180_000)
+    #expect(try fileBytes(path) != bytes)
+  }
+
   /// The drill was killed before it could say so at the target, or was told to say nothing there.
   @Test func `who forgets believes the drill of this machine, said or not`() async throws {
     let spoilt = try await Spoilt()

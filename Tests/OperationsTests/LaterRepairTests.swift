@@ -52,7 +52,7 @@ import Testing
     #expect(told.map(\.object) == [mixed.pack.text] && told.map(\.kind) == ["later"])
     #expect(told.first?.hint?.contains("newer sealift") == true)
     let state = try StateFolder(mixed.road.world.stateFolder, repository: mixed.repository.id)
-    #expect(DamagedPacks(of: mixed.later.name.chain, in: state).names.isEmpty)
+    #expect(try DamagedPacks(of: mixed.later.name.chain, in: state).names.isEmpty)
   }
 
   @Test func `what is damaged beside it is repaired as ever`() async throws {

@@ -21,7 +21,7 @@ import Testing
       version = try await home.push(image).manifest
       let packs = home.packs()
       for pack in packs { try await home.store.delete(Layout.pack(pack, of: home.chain)) }
-      var damaged = DamagedPacks(of: home.chain, in: try home.state)
+      var damaged = try DamagedPacks(of: home.chain, in: try home.state)
       try damaged.add(packs, of: home.chain, in: try home.state)
       try writeFile(scratch.file("image"), image)
     }

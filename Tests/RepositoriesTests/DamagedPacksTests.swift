@@ -14,21 +14,21 @@ import Testing
   @Test func `a pack that is damaged at one place is whole at another`() async throws {
     let home = try await Home()
     let state = try home.state
-    func known(at place: StorePlace?) -> [Bool] {
-      let damaged = DamagedPacks(of: home.chain, in: state, at: place)
+    func known(at place: StorePlace?) throws -> [Bool] {
+      let damaged = try DamagedPacks(of: home.chain, in: state, at: place)
       let known = [one, other].map(damaged.contains)
       #expect(damaged.names.count == known.count { $0 })
       return known
     }
-    var damaged = DamagedPacks(of: home.chain, in: state, at: here)
+    var damaged = try DamagedPacks(of: home.chain, in: state, at: here)
     try damaged.add([one], of: home.chain, in: state)
-    #expect([here, there, nil].map(known) == [[true, false], [false, false], [true, false]])
+    #expect(try [here, there, nil].map(known) == [[true, false], [false, false], [true, false]])
     // Found there, too, and something else.
-    var others = DamagedPacks(of: home.chain, in: state, at: there)
+    var others = try DamagedPacks(of: home.chain, in: state, at: there)
     try others.add([one, other], of: home.chain, in: state)
     try others.raise(7, of: home.chain, in: state)
-    #expect([here, there, nil].map(known) == [[true, false], [true, true], [true, true]])
-    #expect(DamagedPacks(of: home.chain, in: state, at: here).nextNumber == 7)
+    #expect(try [here, there, nil].map(known) == [[true, false], [true, true], [true, true]])
+    #expect(try DamagedPacks(of: home.chain, in: state, at: here).nextNumber == 7)
   }
 
   @Test func `what an earlier build found damaged is so everywhere`() async throws {
@@ -37,14 +37,14 @@ import Testing
     let path = try state.folder(of: home.chain) + "/damaged"
     try StateFiles.write(Array("\(one.hex)\nnext 5\n".utf8), to: path)
     for place in [here, there, nil] {
-      let damaged = DamagedPacks(of: home.chain, in: state, at: place)
+      let damaged = try DamagedPacks(of: home.chain, in: state, at: place)
       #expect(damaged.names == [one] && damaged.nextNumber == 5)
     }
     // It is as well behind what this one notes.
-    var damaged = DamagedPacks(of: home.chain, in: state, at: here)
+    var damaged = try DamagedPacks(of: home.chain, in: state, at: here)
     try damaged.add([one, other], of: home.chain, in: state)
-    #expect(DamagedPacks(of: home.chain, in: state, at: there).names == [one])
-    #expect(DamagedPacks(of: home.chain, in: state, at: here).names == [one, other])
-    #expect(DamagedPacks(of: home.chain, in: state, at: here).nextNumber == 5)
+    #expect(try DamagedPacks(of: home.chain, in: state, at: there).names == [one])
+    #expect(try DamagedPacks(of: home.chain, in: state, at: here).names == [one, other])
+    #expect(try DamagedPacks(of: home.chain, in: state, at: here).nextNumber == 5)
   }
 }

@@ -115,7 +115,7 @@ import Testing
     func known(at place: StorePlace) throws -> [Bool] {
       let doubted = try DoubtedVersions(of: home.chain, in: state, at: place)
       let harmed = try HarmedVersions(of: home.chain, in: state, at: place)
-      let damaged = DamagedPacks(of: home.chain, in: state, at: place)
+      let damaged = try DamagedPacks(of: home.chain, in: state, at: place)
       #expect(doubted.isEmpty != doubted.contains(version))
       return [doubted.contains(version), harmed.contains(version), damaged.contains(version)]
     }
@@ -123,7 +123,7 @@ import Testing
     try doubted.add(version, of: home.chain, in: state)
     var harmed = try HarmedVersions(of: home.chain, in: state, at: before)
     try harmed.add([version: .init(.content)], of: home.chain, in: state)
-    var damaged = DamagedPacks(of: home.chain, in: state, at: before)
+    var damaged = try DamagedPacks(of: home.chain, in: state, at: before)
     try damaged.add([version], of: home.chain, in: state)
     #expect(try known(at: now) == [true, true, true])
     #expect(try known(at: elsewhere) == [false, false, false])

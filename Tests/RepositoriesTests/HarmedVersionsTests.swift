@@ -58,10 +58,10 @@ import Testing
   }
 
   /// A version that nobody has would take the alarm of another one back.
-  @Test func `one wrong bit of what is harmed or doubted is told, and takes nothing back`() async throws {
+  @Test func `one wrong bit of what is harmed, doubted or damaged is told, and takes nothing back`() async throws {
     let memory = try await Memory()
     let before = try memory.known()
-    for name in ["harmed", "doubted"] {
+    for name in ["harmed", "doubted", "damaged"] {
       let path = try memory.path(name)
       let good = try fileBytes(path)
       for place in good.indices {
@@ -87,7 +87,7 @@ import Testing
   @Test func `what an earlier build noted without a hash is read, but for what none has written`() async throws {
     let memory = try await Memory()
     let before = try memory.known()
-    for name in ["harmed", "doubted"] {
+    for name in ["harmed", "doubted", "damaged"] {
       let path = try memory.path(name)
       let good = try fileBytes(path)
       let lines = String(decoding: good, as: UTF8.self).split(separator: "\n").map { String($0) }
@@ -108,7 +108,7 @@ import Testing
 
   @Test func `what is harmed and cannot be read is told with a way out`() async throws {
     let memory = try await Memory()
-    for name in ["harmed", "doubted"] {
+    for name in ["harmed", "doubted", "damaged"] {
       let path = try memory.path(name)
       StateFiles.remove(path)
       try StateFiles.makeFolder("\(path)/in the way")
@@ -134,17 +134,22 @@ import Testing
       var doubted = try DoubtedVersions(of: home.chain, in: state, at: here)
       try doubted.add(versions[0], until: .structure, of: home.chain, in: state)
       try doubted.add(versions[2], of: home.chain, in: state)
+      var damaged = try DamagedPacks(of: home.chain, in: state, at: here)
+      try damaged.add([versions[3]], of: home.chain, in: state)
+      try damaged.raise(12, of: home.chain, in: state)
     }
 
     func path(_ name: String) throws -> String { try "\(home.state.path)/\(home.chain.hex)/\(name)" }
 
-    /// All that is known of the versions there.
+    /// All that is known of the versions there, and of packs of the same names.
     func known() throws -> [String] {
       let harmed = try HarmedVersions(of: home.chain, in: home.state, at: here)
       let doubted = try DoubtedVersions(of: home.chain, in: home.state, at: here)
+      let damaged = try DamagedPacks(of: home.chain, in: home.state, at: here)
       return versions.map { version in
         let packs = harmed.packs(harming: version)?.map(\.hex) ?? []
-        return "\(harmed.contains(version)) by \(packs), \(doubted.contains(version))"
+        return
+          "\(harmed.contains(version)) by \(packs), \(doubted.contains(version)), \(damaged.contains(version)) \(damaged.nextNumber)"
       }
     }
   }

@@ -68,7 +68,7 @@ import Testing
     let version = try await home.push(image).manifest
     let lost = home.packs()
     for pack in lost { try await home.store.delete(Layout.pack(pack, of: home.chain)) }
-    var damaged = DamagedPacks(of: home.chain, in: try home.state)
+    var damaged = try DamagedPacks(of: home.chain, in: try home.state)
     try damaged.add(lost, of: home.chain, in: try home.state)
     try writeFile(scratch.file("image"), image)
     let local = try LocalPages(

@@ -27,7 +27,7 @@ import Testing
       version = try await made.manifest(
         image: image, coreExtensions: coreExtensions, bodyExtensions: bodyExtensions)
       try await home.store.delete(Layout.pack(pack.name, of: home.chain))
-      var damaged = DamagedPacks(of: home.chain, in: try home.state)
+      var damaged = try DamagedPacks(of: home.chain, in: try home.state)
       try damaged.add([pack.name], of: home.chain, in: try home.state)
       scratch = try Scratch()
       try writeFile(scratch.file("image"), image)

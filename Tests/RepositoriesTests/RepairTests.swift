@@ -43,7 +43,7 @@ import Testing
 
     func lose(_ packs: [Digest]) async throws {
       for pack in packs { try await home.store.delete(Layout.pack(pack, of: home.chain)) }
-      var damaged = DamagedPacks(of: home.chain, in: try home.state)
+      var damaged = try DamagedPacks(of: home.chain, in: try home.state)
       try damaged.add(packs, of: home.chain, in: try home.state)
     }
 
@@ -69,7 +69,7 @@ import Testing
   @Test func `what only damaged packs held is stored anew by the next push`() async throws {
     let chain = try await Chain()
     let pack = try await chain.shared
-    var damaged = DamagedPacks(of: chain.home.chain, in: try chain.home.state)
+    var damaged = try DamagedPacks(of: chain.home.chain, in: try chain.home.state)
     try damaged.add([pack], of: chain.home.chain, in: try chain.home.state)
     let result = try await chain.home.push(chain.images[2])
     #expect(!result.unchanged)
@@ -140,7 +140,7 @@ import Testing
     let chain = try await Chain()
     let name = try await lostName(chain)
     chain.home.store.content[name]?[200] ^= 1
-    var damaged = DamagedPacks(of: chain.home.chain, in: try chain.home.state)
+    var damaged = try DamagedPacks(of: chain.home.chain, in: try chain.home.state)
     try damaged.add([try await chain.shared], of: chain.home.chain, in: try chain.home.state)
     // In another order: found by their fingerprints.
     let pages = stride(from: 0, to: chain.images[0].count, by: 4096).map { Array(chain.images[0][$0..<$0 + 4096]) }
@@ -157,15 +157,15 @@ import Testing
     let other = try #require(table.all.map(\.name).first { $0 != shared })
     for pack in [shared, other] { home.store.content[Layout.pack(pack, of: home.chain)]?[200] ^= 1 }
     let state = try home.state
-    var damaged = DamagedPacks(of: home.chain, in: state)
+    var damaged = try DamagedPacks(of: home.chain, in: state)
     try damaged.add([shared], of: home.chain, in: state)
     let local = try chain.local([chain.images[2]])
     let rewrite = VersionRewrite(home.repository, chain: home.chain, state: state, tables: chain.scratch.path)
     #expect(try await rewrite.run(version, from: local, dryRun: true))
-    #expect(DamagedPacks(of: home.chain, in: state).names == [shared])
+    #expect(try DamagedPacks(of: home.chain, in: state).names == [shared])
     #expect(rewrite.spoiltPacks == [shared, other] && rewrite.neededPacks.isEmpty)
     #expect(try await rewrite.run(version, from: local, dryRun: false))
-    #expect(DamagedPacks(of: home.chain, in: state).names == [shared, other])
+    #expect(try DamagedPacks(of: home.chain, in: state).names == [shared, other])
     #expect(!rewrite.neededPacks.isEmpty && rewrite.neededPacks.isDisjoint(with: [shared, other]))
     #expect(try await home.read(chain.now(version)) == chain.images[2])
   }
@@ -175,7 +175,7 @@ import Testing
     let chain = try await Chain()
     let (home, pack) = (chain.home, try await chain.shared)
     home.store.content[try await lostName(chain)]?[200] ^= 1
-    var damaged = DamagedPacks(of: home.chain, in: try home.state)
+    var damaged = try DamagedPacks(of: home.chain, in: try home.state)
     try damaged.add([pack], of: home.chain, in: try home.state)
     let newest = try await home.push(chain.images[2]).manifest
     #expect(try await !chain.rewrite(chain.versions[0], from: nil))
@@ -201,7 +201,7 @@ import Testing
     let version = try await made.manifest(image: page)
     let state = try home.state
     home.store.content[Layout.pack(below.name, of: home.chain)]?[140] ^= 1
-    var damaged = DamagedPacks(of: home.chain, in: state)
+    var damaged = try DamagedPacks(of: home.chain, in: state)
     try damaged.add([below.name], of: home.chain, in: state)
     let rewrite = VersionRewrite(home.repository, chain: home.chain, state: state, tables: scratch.path)
     #expect(try await !rewrite.run(version, from: nil, dryRun: false))

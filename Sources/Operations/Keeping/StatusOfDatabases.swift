@@ -193,6 +193,7 @@ package struct StatusOfDatabases: Sendable {
     if let lost = lookup.lostMemory(of: history) { problems.append(lost) }
     do { _ = try HarmedVersions(of: history.chain, in: lookup.state) } catch { problems.append(error) }
     do { _ = try DoubtedVersions(of: history.chain, in: lookup.state) } catch { problems.append(error) }
+    do { _ = try DamagedPacks(of: history.chain, in: lookup.state) } catch { problems.append(error) }
     do {
       try await lookup.freshness(of: history)
       lookup.noteSeen(history)

@@ -56,7 +56,7 @@ struct ChainRepair {
     let leaning = try await versions(needing: Set(chain.damagedPacks)).map(\.version)
     if !chain.harmed.isEmpty || !leaning.isEmpty {
       if !request.dryRun {
-        var damaged = DamagedPacks(of: chain.chain, in: state, at: repository.place)
+        var damaged = try DamagedPacks(of: chain.chain, in: state, at: repository.place)
         try damaged.add(chain.damagedPacks, of: chain.chain, in: state)
       }
       let images = try await LocalImages(of: source, dryRun: request.dryRun, world)

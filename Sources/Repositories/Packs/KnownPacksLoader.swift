@@ -28,7 +28,7 @@ struct KnownPacksLoader {
     self.state = state
     self.presence = presence
     stale = StalePacks(of: chain, in: state)
-    damaged = DamagedPacks(of: chain, in: state, at: repository.place)
+    damaged = try DamagedPacks(of: chain, in: state, at: repository.place)
     nextNumber = damaged.nextNumber
     known = try KnownPacks(in: state.path)
   }

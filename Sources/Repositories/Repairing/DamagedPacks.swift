@@ -6,8 +6,8 @@ package import Sealing
 /// Each is so at the place where that was found (`StorePlace`): a copy of all objects has packs of the same names, and
 /// what is spoilt there need not be stored again here.
 ///
-/// Remembered by this machine, durably, one hexadecimal name a line, behind it `at <place>`, and in the last line
-/// `next <number>`; when that is lost, the next repair finds them again.
+/// Remembered by this machine, durably, one hexadecimal name a line, behind it `at <place>`, then `next <number>`, and in the
+/// last line a hash of all (`CheckedLines`); when that is lost, the next repair or check finds them again.
 package struct DamagedPacks: Sendable {
   private static let numberKey = "next "
   private static let placeKey = "at "
@@ -19,18 +19,22 @@ package struct DamagedPacks: Sendable {
   private let place: StorePlace?
 
   /// - Parameter place: what was found elsewhere is passed over, and stays; `nil` to ask for all.
-  package init(of chain: ChainID, in state: StateFolder, at place: StorePlace? = nil) {
+  /// - Throws: `.stateFolder` when there may be some that cannot be read, or they are spoilt: what is stored then may refer to
+  ///   what is damaged.
+  package init(of chain: ChainID, in state: StateFolder, at place: StorePlace? = nil) throws(RepositoryError) {
     self.place = place
-    let bytes = try? StateFiles.read(Self.path(chain, state))
+    let path = Self.path(chain, state)
     var lines: [(name: Digest, place: String?)] = []
-    for line in String(decoding: (bytes ?? nil) ?? [], as: UTF8.self).split(separator: "\n") {
+    for line in try CheckedLines.read(path) {
       if let name = Layout.digest(line) {
         lines.append((name: name, place: nil))
-      } else if line.hasPrefix(Self.placeKey), !lines.isEmpty {
+      } else if line.hasPrefix(Self.placeKey), !lines.isEmpty, StorePlace.isName(line.dropFirst(Self.placeKey.count)) {
         lines[lines.count - 1].place = String(line.dropFirst(Self.placeKey.count))
       } else if line.hasPrefix(Self.numberKey), let number: UInt32 = Layout.number(line.dropFirst(Self.numberKey.count))
       {
         nextNumber = number
+      } else {
+        throw CheckedLines.spoilt(path)
       }
     }
     for line in lines { places[line.name, default: []].insert(line.place) }
@@ -69,7 +73,7 @@ package struct DamagedPacks: Sendable {
     let lines = found.sorted() + ["\(Self.numberKey)\(nextNumber)"]
     let text = lines.map { $0 + "\n" }.joined()
     _ = try state.folder(of: chain)
-    try StateFiles.write(Array(text.utf8), to: Self.path(chain, state))
+    try CheckedLines.write(text, to: Self.path(chain, state))
   }
 
   private static func path(_ chain: ChainID, _ state: StateFolder) -> String { "\(state.path)/\(chain.hex)/damaged" }

@@ -56,7 +56,7 @@ package struct VersionRewrite: Sendable {
   private func note(_ spoilt: Set<Digest>, dryRun: Bool) throws(RepositoryError) {
     found.withLock { $0.formUnion(spoilt) }
     guard !dryRun else { return }
-    var damaged = DamagedPacks(of: chain, in: state, at: repository.place)
+    var damaged = try DamagedPacks(of: chain, in: state, at: repository.place)
     try damaged.add(spoilt.sorted(), of: chain, in: state)
   }
 
@@ -197,7 +197,7 @@ package struct VersionRewrite: Sendable {
         throw RepositoryError(.damaged, "the version was not written")
       }
       next = written.nextPackNumber
-      var damaged = DamagedPacks(of: chain, in: state)
+      var damaged = try DamagedPacks(of: chain, in: state)
       try damaged.raise(next, of: chain, in: state)
       return written
     } catch is VersionWriter.Deviation {

@@ -1,7 +1,7 @@
 import Sealing
 
-/// Lines of a state file that raise an alarm, and behind them `check` and a hash of them: one with a wrong digit would speak
-/// of a version that nobody has, and take the alarm back.
+/// Lines of a state file that say what is damaged, and behind them `check` and a hash of them: one with a wrong digit would
+/// speak of a version or a pack that nobody has, and take back what was said.
 ///
 /// Earlier builds wrote no hash, and pass over it. What they wrote is taken as it is: who parses the lines refuses what
 /// nobody can have written.
@@ -29,7 +29,7 @@ enum CheckedLines {
 
   static func spoilt(_ path: String) -> RepositoryError {
     RepositoryError(
-      .stateFolder, "\(path) is spoilt: what this machine remembered of harmed versions is not known",
+      .stateFolder, "\(path) is spoilt: what this machine remembered of damage at the target is not known",
       hint: wayOut(of: path))
   }
 

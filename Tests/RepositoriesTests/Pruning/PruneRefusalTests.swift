@@ -199,7 +199,7 @@ import Testing
       try await PackTable(of: manifest, repository: home.home.repository, state: nil).all.first?.name)
     home.home.store.content[Layout.pack(pack, of: home.home.chain)]?[3000] ^= 1
     let state = try home.home.state
-    var damaged = DamagedPacks(of: home.home.chain, in: state)
+    var damaged = try DamagedPacks(of: home.home.chain, in: state)
     try damaged.add([pack], of: home.home.chain, in: state)
     let scratch = try Scratch()
     try writeFile(scratch.file("image"), version.image)
