@@ -22,8 +22,23 @@ package enum HostName {
     return name
   }
 
-  /// The same for who only reads: nothing is remembered, and a name that may be another machine's is not taken.
-  static func known(_ world: World) -> String { (try? remembered(world)) ?? world.systemName() }
+  /// The same for who only reads: nothing is remembered, and a name that may be another machine's is not taken. Where two
+  /// machines share the state folder, each is what it is called now.
+  /// - Throws: `RepositoryError` `.stateFolder` where a name is noted and cannot be had. What this machine is called now may
+  ///   be another one's name then, whose versions would be deleted or restored as this one's.
+  static func known(_ world: World) throws -> String {
+    do { return try remembered(world) ?? world.systemName() } catch let error as OperationError
+      where error.code == "sharedState"
+    {
+      return world.systemName()
+    }
+  }
+
+  /// For who goes on without a name, which then decides nothing.
+  /// - Returns: the name, or why it cannot be had.
+  static func asked(_ world: World) -> (String?, OperationError?) {
+    do { return (try known(world), nil) } catch { return (nil, OperationError(error)) }
+  }
 
   private static func remembered(_ world: World) throws -> String? {
     if let host = world.host { return host }
@@ -51,13 +66,18 @@ package enum HostName {
   ///   of each database.
   package static func noted(in stateFolder: String) throws -> String? {
     let file = path(in: stateFolder)
-    guard let bytes = try StateFiles.read(file) else { return nil }
+    let wayOut = "Set \"host\" in the configuration to the name that its versions have, which `sealift list` shows, or "
+    let noted: [UInt8]?
+    do { noted = try StateFiles.read(file) } catch {
+      throw RepositoryError(
+        .stateFolder, "the noted name of this machine cannot be had: \(error.message)",
+        hint: "\(wayOut)let that file be read.", cause: error)
+    }
+    guard let bytes = noted else { return nil }
     guard let host = name(in: bytes) else {
       throw RepositoryError(
         .stateFolder, "the name of this machine that is noted in \(file) is spoilt",
-        hint:
-          "Set \"host\" in the configuration to the name that its versions have, which `sealift list` shows, or write it there: echo NAME > '\(file)'"
-      )
+        hint: "\(wayOut)write it there: echo NAME > '\(file)'")
     }
     return host
   }

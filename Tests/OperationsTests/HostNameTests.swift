@@ -19,7 +19,7 @@ import Testing
   func `two machines with one state folder on a network are not one`(_ kind: FileSystemKind) throws {
     let scratch = try Scratch()
     let (one, two) = (world(scratch, called: "one", on: kind), world(scratch, called: "two", on: kind))
-    #expect(HostName.known(one) == "one")
+    #expect(try HostName.known(one) == "one")
     #expect(try HostName.current(one) == "one")
     #expect(try HostName.current(one) == "one")
     let refused = #expect(throws: OperationError.self) { try HostName.current(two) }
@@ -27,7 +27,7 @@ import Testing
     #expect(refused?.message.contains("'one'") == true && refused?.message.contains("'two'") == true)
     #expect(refused?.message.contains(kind.name) == true && refused?.hint?.contains("\"host\"") == true)
     // What only reads takes nobody else's versions for its own.
-    #expect(HostName.known(two) == "two")
+    #expect(try HostName.known(two) == "two")
     #expect(try HostName.current(one) == "one", "it was not renamed")
   }
 
@@ -37,7 +37,7 @@ import Testing
     #expect(try HostName.current(world(scratch, called: "first", on: kind)) == "first")
     let renamed = world(scratch, called: "second", on: kind)
     #expect(try HostName.current(renamed) == "first")
-    #expect(HostName.known(renamed) == "first")
+    #expect(try HostName.known(renamed) == "first")
   }
 
   /// Another name would begin a new chain of each database.
@@ -62,8 +62,9 @@ import Testing
       try writeFile(path, bytes)
       let refused = #expect(throws: RepositoryError.self) { try HostName.current(machine) }
       #expect(refused?.code == .stateFolder && refused?.hint?.contains("> '\(path)'") == true)
-      // Who reads takes no name for its own that may be another one.
-      #expect(HostName.known(machine) == "second")
+      // Who reads takes no name for its own that may be another one's.
+      let unknown = #expect(throws: RepositoryError.self) { try HostName.known(machine) }
+      #expect(unknown?.code == .stateFolder && unknown?.hint?.contains("\"host\"") == true)
       #expect(try fileBytes(path) == bytes)
     }
     for text in ["mine", "mine\n", "mine\r\n"] {
@@ -103,5 +104,180 @@ import Testing
       try await Restore(Pull(two)).run(.latest(database: "app"), from: road.target, restore)
     }
     #expect(elsewhere?.code == "otherHost")
+  }
+
+  /// A machine that is called as another one that pushed a database of the same name, and whose own name is spoilt.
+  private struct Spoilt {
+    let road: Road
+    let machine: World
+    let notices = Notices()
+    let first: VersionSummary
+    let second: VersionSummary
+    /// The manifests of its own chain.
+    let own: Set<ObjectName>
+    let source: DatabaseSource
+
+    init(_ world: (Scratch, String) -> World) async throws {
+      let road = try await Road()
+      let one = world(road.scratch, "first")
+      var two = world(road.scratch, "second")
+      two.stateFolder = road.scratch.file("state-of-second")
+      let path = try road.database(rows: 5)
+      let other = road.scratch.file("second.db")
+      try SQLite.run("create table t(id integer primary key); insert into t values (42)", on: other)
+      func push(_ name: String, _ path: String, _ world: World) async throws -> VersionSummary {
+        let request = Push.Request(database: DatabaseSource(name: name, path: path), targets: [road.target])
+        let pushed = try await Push(world).run(request).pushed
+        return try #require(pushed.first).version
+      }
+      first = try await push("app", path, one)
+      own = Set(road.store.content.keys.filter { $0.text.hasPrefix(Layout.versions) })
+      second = try await push("app", other, two)
+      _ = try await push("w", other, two)
+      try writeFile(road.scratch.file("state/host"), [0x66, 0xFF, 0x74, 10])
+      var machine = world(road.scratch, "second")
+      machine.reporter = notices
+      self.machine = machine
+      self.road = road
+      source = DatabaseSource(name: "app", path: path)
+    }
+
+    func loseOwn() { for name in own { road.store.content[name] = nil } }
+  }
+
+  private func spoiltName() async throws -> Spoilt {
+    try await Spoilt { scratch, name in world(scratch, called: name, on: .local("ext4")) }
+  }
+
+  @Test func `where the name is spoilt no other host's version is restored as this one's`() async throws {
+    let spoilt = try await spoiltName()
+    let (road, machine) = (spoilt.road, spoilt.machine)
+    let refused = await #expect(throws: OperationError.self) {
+      try await ListVersions(machine).show(.latest(database: "app"), at: road.target)
+    }
+    // 14 would say that this machine has none.
+    #expect(refused?.kind == .failed && refused?.code == "stateFolder")
+    #expect(refused?.hint?.contains("\"host\"") == true)
+    #expect(refused?.causes.contains { $0.contains(road.scratch.file("state/host")) } == true)
+    for version in [spoilt.first, spoilt.second] {
+      #expect(refused?.hint?.contains(version.id.prefix(12)) == true)
+      let place = road.scratch.file("in-place.db")
+      let restore = Restore.Request(place: .origin(["app": place]))
+      let unknown = await #expect(throws: OperationError.self) {
+        try await Restore(Pull(machine)).run(.id(prefix: version.id), from: road.target, restore)
+      }
+      #expect(unknown?.kind == .failed && unknown?.code == "stateFolder")
+      #expect(!road.files(in: road.scratch.path).contains("in-place.db"))
+      // Whoever names both gets it.
+      let named = Restore.Request(place: .file(road.scratch.file("copy-of-\(version.host).db")))
+      _ = try await Restore(Pull(machine)).run(.id(prefix: version.id), from: road.target, named)
+    }
+    let only = try await ListVersions(machine).show(.latest(database: "w"), at: road.target)
+    #expect(only.summary.host == "second")
+    for work in [
+      .pull(into: road.scratch.file("all")),
+      .restore(Restore.Request(place: .origin([:])), paths: ["app": road.scratch.file("in-place.db")]),
+    ] as [RestoreAll.Work] {
+      let several = await #expect(throws: OperationError.self) {
+        try await RestoreAll(Pull(machine)).run(work, from: road.target, host: nil)
+      }
+      #expect(several?.code == "severalHosts" && several?.causes.isEmpty == false)
+    }
+    let folder = road.scratch.file("all")
+    try StateFiles.makeFolder(folder)
+    let all = try await RestoreAll(Pull(machine)).run(.pull(into: folder), from: road.target, host: "first")
+    #expect(all.host == "first" && all.done.map(\.database) == ["app"])
+    var drill = Drill.Request()
+    (drill.choice, drill.records) = (.versions([.latest(database: "app")]), false)
+    let drilled = try await Drill(machine).run(drill, at: road.target)
+    #expect(drilled.drilled.isEmpty && drilled.failures.count == 1)
+  }
+
+  @Test func `where the name is spoilt nothing is let go of without a host`() async throws {
+    let spoilt = try await spoiltName()
+    let (road, machine) = (spoilt.road, spoilt.machine)
+    var rules = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
+    let unsaid = rules
+    let refused = await #expect(throws: OperationError.self) {
+      try await ForgetVersions(machine).plan(unsaid, at: road.target)
+    }
+    #expect(refused?.code == "stateFolder" && refused?.hint?.contains("\"host\"") == true)
+    rules.host = "first"
+    let ofFirst = try await ForgetVersions(machine).plan(rules, at: road.target)
+    #expect(ofFirst.chains.map(\.host) == ["first"])
+    (rules.host, rules.allHosts) = (nil, true)
+    let ofAll = try await ForgetVersions(machine).plan(rules, at: road.target)
+    #expect(ofAll.chains.count == 3)
+    let byID = ForgetVersions.Request(.versions([.id(prefix: spoilt.second.id)]))
+    let named = try await ForgetVersions(machine).plan(byID, at: road.target)
+    #expect(named.chains.count + named.refusals.count == 1)
+
+    var lost = ForgetLost.Request()
+    let unsaidLost = lost
+    let refusedLost = await #expect(throws: OperationError.self) {
+      try await ForgetLost(machine).run(unsaidLost, at: road.target)
+    }
+    #expect(refusedLost?.code == "stateFolder")
+    lost.host = "first"
+    let lostOfFirst = try await ForgetLost(machine).run(lost, at: road.target)
+    (lost.host, lost.allHosts) = (nil, true)
+    let lostOfAll = try await ForgetLost(machine).run(lost, at: road.target)
+    #expect(lostOfFirst.problems.isEmpty && lostOfAll.problems.isEmpty)
+
+    var prune = PruneRepository.Request()
+    (prune.databases, prune.dryRun, prune.runs) = (["app"], true, .one)
+    let pruned = try await PruneRepository(machine).run(prune, at: road.target)
+    #expect(pruned.problems.isEmpty)
+    // Of a chain of which nothing can be read, its number says whose it is to who knows the names.
+    let name = try #require(spoilt.own.first)
+    var parts = name.text.split(separator: "/").map(String.init)
+    parts[1] = String(repeating: "a", count: parts[1].count)
+    let planted = try #require(ObjectName(parts.joined(separator: "/")))
+    road.store.content[planted] = [UInt8](repeating: 1, count: road.store.content[name]?.count ?? 0)
+    let unsaidPrune = prune
+    let refusedPrune = await #expect(throws: OperationError.self) {
+      try await PruneRepository(machine).run(unsaidPrune, at: road.target)
+    }
+    #expect(refusedPrune?.code == "stateFolder")
+    prune.host = "first"
+    _ = try await PruneRepository(machine).run(prune, at: road.target)
+  }
+
+  @Test func `where the name is spoilt a status has a problem, and a repair says what does not help`() async throws {
+    let spoilt = try await spoiltName()
+    let (road, machine) = (spoilt.road, spoilt.machine)
+    for databases in [nil, [spoilt.source]] as [[DatabaseSource]?] {
+      let problems = try await StatusOfDatabases(machine).run(databases, at: road.target).problems
+      #expect(problems.contains { $0.code == "stateFolder" && $0.hint?.contains("\"host\"") == true })
+    }
+    _ = try await RepairRepository(machine).run(.init(databases: [spoilt.source]), at: road.target)
+    #expect(spoilt.notices.said.withLock { $0 }.contains { $0.contains("of no help") })
+    var named = machine
+    named.host = "first"
+    let problems = try await StatusOfDatabases(named).run(nil, at: road.target).problems
+    #expect(!problems.contains { $0.code == "stateFolder" })
+    #expect(try await ListVersions(named).show(.latest(database: "app"), at: road.target).summary.host == "first")
+  }
+
+  /// What this machine has seen, and is not shown any more, may be its own.
+  @Test func `where the name is spoilt another host's version stands in for none that is gone`() async throws {
+    let spoilt = try await spoiltName()
+    let (road, machine) = (spoilt.road, spoilt.machine)
+    spoilt.loseOwn()
+    await #expect(throws: OperationError.self) {
+      try await ListVersions(machine).show(.latest(database: "app"), at: road.target)
+    }
+    let folder = road.scratch.file("all")
+    try StateFiles.makeFolder(folder)
+    await #expect(throws: OperationError.self) {
+      try await RestoreAll(Pull(machine)).run(.pull(into: folder), from: road.target, host: nil)
+    }
+    #expect(road.files(in: folder).isEmpty)
+    var drill = Drill.Request()
+    (drill.databases, drill.records) = (["app"], false)
+    let drilled = try await Drill(machine).run(drill, at: road.target)
+    #expect(drilled.failures.count == 1)
+    let all = try await RestoreAll(Pull(machine)).run(.pull(into: folder), from: road.target, host: "second")
+    #expect(all.done.map(\.database).sorted() == ["app", "w"])
   }
 }

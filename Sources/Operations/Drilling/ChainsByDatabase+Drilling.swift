@@ -8,13 +8,12 @@ extension ChainsByDatabase {
   func hosts(_ request: Drill.Request) throws -> Set<ExactName> {
     let all = Set(databases.filter { request.asks(for: $0.name) }.map { ExactName($0.host) })
     if request.allHosts || all.count < 2 { return all }
-    let own = ExactName(ownHost)
-    guard !all.contains(own) else { return [own] }
+    if let own = ownHost.map({ ExactName($0) }), all.contains(own) { return [own] }
     throw OperationError(
       .usage, code: "severalHosts",
-      "databases of \(all.count) hosts are there, none of them of this one: "
+      "databases of \(all.count) hosts are there, \(noneIsOwn): "
         + all.sorted().map(\.text).joined(separator: ", "),
-      hint: "Drill all of them with --all-hosts, or name versions with --versions.")
+      hint: "Drill all of them with --all-hosts, or name versions with --versions.", cause: unnamed)
   }
 
   /// - Returns: the revision that a reader takes, and whether its chain has no later version.

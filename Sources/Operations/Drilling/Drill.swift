@@ -231,7 +231,7 @@ extension World {
   /// The same world on a machine that has never seen anything: what it keeps lies in a scratch place.
   func forgetful(in place: ScratchPlace) -> World {
     var fresh = self
-    fresh.host = HostName.known(self)
+    fresh.host = try? HostName.known(self)
     fresh.stateFolder = "\(place.path)/state"
     fresh.openedSlots = nil
     return fresh

@@ -69,9 +69,13 @@ struct DrillSubjects {
     failures += chains.nameless.map { (nil, OperationError($0, doing: target)) }
     let hosts = try chains.hosts(request)
     for name in request.databases {
-      // Another host's database of that name is no stand-in for this host's own.
-      let isOwn = chains.databases.contains { name.isSameName(as: $0.name) && chains.ownHost.isSameName(as: $0.host) }
-      let gone = isOwn ? [] : chains.vanished(ChainOwner(host: chains.ownHost, database: name))
+      // Another host's database of that name is no stand-in for this host's own, and where nobody knows this one's name, what
+      // is gone may be that.
+      let isOwn = chains.databases.contains {
+        name.isSameName(as: $0.name) && chains.ownHost?.isSameName(as: $0.host) == true
+      }
+      let own = chains.ownHost.map { ChainOwner(host: $0, database: name) }
+      let gone = isOwn ? [] : own.map { chains.vanished($0) } ?? chains.vanished
       failures += gone.map { (name, OperationError($0, doing: target)) }
       let isThere = chains.databases.contains { name.isSameName(as: $0.name) && hosts.contains(ExactName($0.host)) }
       guard gone.isEmpty, !isThere else { continue }

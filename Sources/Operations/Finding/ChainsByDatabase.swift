@@ -25,8 +25,9 @@ struct ChainsByDatabase {
   /// Chains that this machine had seen there when they were listed, and which were not shown.
   private let gone: [VanishedChain]
   private let records: RecordListings
-  /// This machine's name.
-  let ownHost: String
+  /// This machine's name, or why it cannot be had.
+  let ownHost: String?
+  let unnamed: OperationError?
   private let shown: [ChainID]
   private let times: StorageTimes
   private let reporter: any Reporter
@@ -60,7 +61,7 @@ struct ChainsByDatabase {
     marks = SeenMarks(in: seen, of: target.name, isProved: repository.isPlaceProved, world.reporter)
     lost = LostMemory(of: target.name, world.reporter)
     self.fresh = state
-    ownHost = HostName.known(world)
+    (ownHost, unnamed) = HostName.asked(world)
     shown = listings.map(\.chain)
     times = StorageTimes(listed, of: target.store, now: world.now())
     reporter = world.reporter
@@ -174,6 +175,11 @@ struct ChainsByDatabase {
     times.tell("\(database.name):latest", is: newest.facts, besides: others, repository.keys.keyring, to: reporter)
     if isNoted { for chain in database.chains { marks.note(chain.end) } }
     return try await repository.readable(newest.facts, in: newest.history, state: fresh)
+  }
+
+  /// Why none of several hosts is taken.
+  var noneIsOwn: String {
+    unnamed == nil ? "none of them of this one" : "and which of them this one is cannot be told"
   }
 
   func whole(_ listing: ChainListing) async throws -> ChainHistory {

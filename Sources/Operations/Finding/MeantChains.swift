@@ -14,11 +14,11 @@ struct MeantChains: Sendable {
   private let state: StateFolder
 
   /// - Parameters:
-  ///   - host: this machine's.
+  ///   - host: this machine's; `nil` where that is not known: every host's may be its own.
   ///   - isOwn: another host's database of that name is not meant.
   ///   - histories: of all chains that are shown.
   init(
-    _ selector: VersionSelector, host: String, isOwn: Bool, among histories: [ChainHistory], _ keyring: Keyring,
+    _ selector: VersionSelector, host: String?, isOwn: Bool, among histories: [ChainHistory], _ keyring: Keyring,
     _ state: StateFolder
   ) {
     self.state = state
@@ -29,7 +29,8 @@ struct MeantChains: Sendable {
       return
     }
     let marked = isOwn ? [] : state.markedChains().compactMap { HighWaterMark.owner(of: $0, in: state) }
-    let owners = marked.filter { database.isSameName(as: $0.database) } + [ChainOwner(host: host, database: database)]
+    let ofHost = host.map { [ChainOwner(host: $0, database: database)] } ?? []
+    let owners = marked.filter { database.isSameName(as: $0.database) } + ofHost
     seen = WantedChains(of: Set(owners), keyring)
     guard histories.contains(where: \.isNameless) else {
       others = WantedChains([])
@@ -37,7 +38,7 @@ struct MeantChains: Sendable {
     }
     let known = histories.compactMap { $0.newest?.version.map { ChainOwner($0) } }
       .filter { !database.isSameName(as: $0.database) }
-    let own = known.map { ChainOwner(host: host, database: $0.database) }
+    let own = host.map { host in known.map { ChainOwner(host: host, database: $0.database) } } ?? []
     others = WantedChains(of: Set(known + own), keyring)
   }
 

@@ -109,29 +109,38 @@ extension VersionLookup {
     )
   }
 
-  /// Two hosts may push databases of one name: this host's own is meant, and where it has none, nobody guesses.
+  /// Two hosts may push databases of one name: this host's own is meant, and where it has none, or nobody knows its name,
+  /// nobody guesses.
   private func ofOneHost(
     _ candidates: [Found], _ selector: VersionSelector, _ histories: [ChainHistory]
   ) async throws -> [Found] {
     let hosts = Set(candidates.compactMap { $0.facts.version.map { ExactName($0.host) } })
     guard selector.namesDatabase, hosts.count > 1 else { return candidates }
-    let own = candidates.filter { host.isSameName(as: $0.facts.version?.host) }
-    let others = hosts.subtracting([ExactName(host)]).sorted().map(\.text).joined(separator: ", ")
-    if !own.isEmpty {
+    let own = candidates.filter { host?.isSameName(as: $0.facts.version?.host) == true }
+    let known = [host].compactMap { $0.map { ExactName($0) } }
+    let others = hosts.subtracting(known).sorted().map(\.text).joined(separator: ", ")
+    if let host, !own.isEmpty {
       let push = hosts.count > 2 ? "push" : "pushes"
       reporter.notice(
         "\(selector.text) is taken as this host's (\(host)); \(others) \(push) a database of that name too")
       return own
     }
-    try await demandNeverThere(selector, histories, isOwn: true)
+    // Which of them were its own, and are gone or cannot be read, nobody knows either.
+    if host != nil {
+      try await demandNeverThere(selector, histories, isOwn: true)
+    }
     let ids = candidates.map { found in
       let unread = found.history.unread(behind: found.facts)
       let doubt = unread.map { "; newer there, and unreadable: manifest \($0)" } ?? ""
       return "\(found.facts.id.hex.prefix(12)) (\(found.facts.version?.host ?? "")\(doubt))"
     }.sorted()
+    let doubt = unnamed.map { _ in ", and which of them this one is cannot be told" } ?? ""
+    let hints = ["Name the version by its id: \(ids.joined(separator: ", ")).", unnamed?.hint]
+    // Where one of them may be this one's, nobody is told that it has none, which some take for leave to begin with nothing.
     throw RepositoryError(
-      .noSuchVersion, "\(selector.text) names databases of \(hosts.count) hosts: \(others)",
-      hint: "Name the version by its id: \(ids.joined(separator: ", ")).")
+      unnamed == nil ? .noSuchVersion : .stateFolder,
+      "\(selector.text) names databases of \(hosts.count) hosts\(doubt): \(others)",
+      hint: hints.compactMap { $0 }.joined(separator: " "), cause: unnamed)
   }
 
   private func nothing(

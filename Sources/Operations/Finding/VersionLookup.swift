@@ -11,7 +11,9 @@ struct VersionLookup: Sendable {
   /// Where what is read is kept: with that, unless nothing that was kept is to be believed.
   let kept: StateFolder
   let targetName: String
-  let host: String
+  /// This machine's name, or why it cannot be had.
+  let host: String?
+  let unnamed: OperationError?
   let now: UInt64
   let reporter: any Reporter
   let listings: [ChainListing]
@@ -45,7 +47,7 @@ struct VersionLookup: Sendable {
     state = StateFolder(reading: (seen ?? world).stateFolder, repository: repository.id)
     kept = StateFolder(reading: world.stateFolder, repository: repository.id)
     targetName = target.name
-    host = HostName.known(world)
+    (host, unnamed) = HostName.asked(seen ?? world)
     now = world.now()
     reporter = world.reporter
     times = StorageTimes(try await versions, of: target.store, now: now)
@@ -172,8 +174,8 @@ struct VersionLookup: Sendable {
   private func demandSiblings(of found: Found, _ selector: VersionSelector, _ histories: [ChainHistory]) async throws {
     guard let version = found.facts.version else { return }
     // Another host's is found also where this host's own is hidden.
-    let owners: Set = [ChainOwner(version), ChainOwner(host: host, database: version.database)]
-    let siblings = WantedChains(of: owners, repository.keys.keyring)
+    let owners = [ChainOwner(version)] + ownChains(of: version.database)
+    let siblings = WantedChains(of: Set(owners), repository.keys.keyring)
     let wanted = selector == .latest(database: nil) ? nil : siblings
     for history in histories where history.chain != found.history.chain {
       guard history.versions.contains(where: selector.matches) || isMarked(history.chain, among: wanted),
@@ -185,6 +187,13 @@ struct VersionLookup: Sendable {
     }
     if let gone = vanishedChains(among: wanted).first { throw gone }
     try demandSiblingsRead(wanted, of: version, found, selector, histories)
+  }
+
+  /// Whose chains of a database are this host's own. Where nobody knows its name, any that it has seen may be.
+  private func ownChains(of database: String) -> [ChainOwner] {
+    if let host { return [ChainOwner(host: host, database: database)] }
+    let seen = state.markedChains().compactMap { HighWaterMark.owner(of: $0, in: state) }
+    return seen.filter { database.isSameName(as: $0.database) }
   }
 
   /// Also where nothing can be read of it that says whose it is.

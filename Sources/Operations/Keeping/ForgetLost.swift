@@ -44,9 +44,11 @@ package struct ForgetLost: Sendable {
   package func run(_ request: Request, at target: TargetAccess) async throws -> Outcome {
     do {
       let lookup = try await VersionLookup(at: target, world, isReading: false, keepsPlace: request.dryRun)
+      // `nil`: everybody's. Nothing is given up by a guess at whose it is.
+      let host: String? = try request.allHosts ? nil : request.host ?? HostName.known(world)
       let histories = try await lookup.histories()
       let gone = lookup.vanishedChains(named: request.named, isOwn: !request.allHosts, of: request.host)
-      try demandKnown(request, among: histories, gone)
+      try demandKnown(request, of: host, among: histories, gone)
       var outcome = Outcome(target: target.name)
       outcome.problems = gone.map { OperationError($0, doing: "giving versions up at \(target.name)") }
       for history in histories {
@@ -54,7 +56,7 @@ package struct ForgetLost: Sendable {
         guard let version = history.newest?.version,
           request.named.isEmpty || request.named.containsName(version.database)
         else { continue }
-        guard request.allHosts || version.host.isSameName(as: request.host ?? HostName.known(world)) else {
+        guard host.map({ $0.isSameName(as: version.host) }) ?? true else {
           if request.host == nil, !history.lost.isEmpty { outcome.problems.append(elsewhere(version)) }
           continue
         }
@@ -78,11 +80,14 @@ package struct ForgetLost: Sendable {
   }
 
   /// Before anything is given up, which nobody takes back. A chain of which nothing can be read may be the one that was meant.
-  /// - Parameter gone: what this machine has seen there of the databases that are meant, and is not shown any more.
-  private func demandKnown(_ request: Request, among histories: [ChainHistory], _ gone: [RepositoryError]) throws {
-    let host = request.host ?? HostName.known(world)
+  /// - Parameters:
+  ///   - host: whose are given up; `nil`: everybody's.
+  ///   - gone: what this machine has seen there of the databases that are meant, and is not shown any more.
+  private func demandKnown(
+    _ request: Request, of host: String?, among histories: [ChainHistory], _ gone: [RepositoryError]
+  ) throws {
     let isOwn = { (history: ChainHistory) in
-      request.allHosts || host.isSameName(as: history.host) || (request.host == nil && !history.lost.isEmpty)
+      (host.map { $0.isSameName(as: history.host) } ?? true) || (request.host == nil && !history.lost.isEmpty)
     }
     let known = histories.filter(isOwn).compactMap(\.database)
     guard !histories.contains(where: \.isNameless) else { return }

@@ -18,7 +18,7 @@ extension ForgetVersions {
 
   /// Versions that are named may be anywhere; rules are for the databases that have some, most often this host's own.
   func histories(meantBy request: Request, _ lookup: VersionLookup) async throws -> [ChainHistory] {
-    let host = host(meantBy: request)
+    let host = try host(meantBy: request)
     switch request.choice {
     case .versions: return try await lookup.histories()
     case .rules(let rules):
@@ -48,7 +48,7 @@ extension ForgetVersions {
       }
     case .rulesForAll(let rules):
       let wish = Wish.rules(try usable(rules))
-      chosen = ofHosts(request, histories).compactMap { history in
+      chosen = try ofHosts(request, histories).compactMap { history in
         guard let database = history.database, request.named.isEmpty || request.named.containsName(database) else {
           return nil
         }
@@ -70,9 +70,11 @@ extension ForgetVersions {
     return chosen.sorted { $0.order < $1.order }
   }
 
-  /// Whose databases are meant; `nil`: everybody's.
-  private func host(meantBy request: Request) -> String? {
-    request.allHosts ? nil : request.host ?? HostName.known(world)
+  /// Whose databases are meant; `nil`: everybody's, as where versions are named.
+  /// - Throws: `.stateFolder`: nobody's versions are let go of by a guess at whose they are.
+  private func host(meantBy request: Request) throws -> String? {
+    if case .versions = request.choice { return nil }
+    return try request.allHosts ? nil : request.host ?? HostName.known(world)
   }
 
   func gone(_ request: Request, _ lookup: VersionLookup) -> [RepositoryError] {
@@ -86,14 +88,14 @@ extension ForgetVersions {
   }
 
   /// Which chains are meant, of those that do not say any more whose they are.
-  func wanted(by request: Request, _ lookup: VersionLookup) -> (ChainHistory) -> Bool {
+  func wanted(by request: Request, _ lookup: VersionLookup) throws -> (ChainHistory) -> Bool {
     let names: [String]
     switch request.choice {
     case .versions: return { _ in false }
     case .rules(let rules): names = Array(rules.keys)
     case .rulesForAll: names = request.named
     }
-    guard let host = host(meantBy: request), !names.isEmpty else { return { _ in true } }
+    guard let host = try host(meantBy: request), !names.isEmpty else { return { _ in true } }
     let owners = Set(names.map { ChainOwner(host: host, database: $0) })
     let own = WantedChains(of: owners, lookup.repository.keys.keyring)
     return { own.contains($0.chain.hex, HighWaterMark.owner(of: $0.chain.hex, in: lookup.state)) }
@@ -109,16 +111,15 @@ extension ForgetVersions {
     .usage, code: "noRules", "nothing says which versions to keep",
     hint: "Give a rule, such as --keep-daily 14, or a \"keep\" section for the database in the configuration.")
 
-  private func ofHosts(_ request: Request, _ histories: [ChainHistory]) -> [ChainHistory] {
-    guard let host = host(meantBy: request) else { return histories }
+  private func ofHosts(_ request: Request, _ histories: [ChainHistory]) throws -> [ChainHistory] {
+    guard let host = try host(meantBy: request) else { return histories }
     return histories.filter { host.isSameName(as: $0.host) }
   }
 
-  func otherHosts(_ request: Request, _ histories: [ChainHistory]) -> [String] {
-    if request.allHosts { return [] }
-    if case .versions = request.choice { return [] }
+  func otherHosts(_ request: Request, _ histories: [ChainHistory]) throws -> [String] {
+    guard let host = try host(meantBy: request) else { return [] }
     let hosts = Set(histories.compactMap { $0.host.map { ExactName($0) } })
-    return hosts.subtracting([ExactName(request.host ?? HostName.known(world))]).sorted().map(\.text)
+    return hosts.subtracting([ExactName(host)]).sorted().map(\.text)
   }
 
   private func named(

@@ -64,7 +64,7 @@ package struct ForgetVersions: Sendable {
       let lookup = try await VersionLookup(at: target, world, isReading: false, keepsPlace: request.dryRun)
       var plan = Plan(target: target.name, repository: lookup.repository, state: lookup.state)
       let histories = try await histories(meantBy: request, lookup)
-      plan.otherHosts = otherHosts(request, histories)
+      plan.otherHosts = try otherHosts(request, histories)
       let gone = gone(request, lookup)
       for chosen in try choose(request, from: histories, gone, at: target.name) {
         do {
@@ -79,7 +79,7 @@ package struct ForgetVersions: Sendable {
           plan.refusals.append(OperationError(error, doing: "forgetting versions of '\(name)' at \(target.name)"))
         }
       }
-      let wanted = wanted(by: request, lookup)
+      let wanted = try wanted(by: request, lookup)
       for history in histories where history.isNameless && wanted(history) { plan.refusals.append(history.nameless) }
       plan.refusals += gone.map { OperationError($0, doing: "forgetting versions at \(target.name)") }
       tellAbsentTags(request, plan)

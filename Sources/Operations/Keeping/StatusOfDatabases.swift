@@ -89,7 +89,8 @@ package struct StatusOfDatabases: Sendable {
       let lookup = try await VersionLookup(at: target, world)
       // No push goes there any more.
       try lookup.repository.demandConfiguration()
-      let host = HostName.known(world)
+      // By a guess what is there is shown all the same, and told to be one.
+      let host = lookup.host ?? world.systemName()
       let chains = databases?.map { database in
         lookup.repository.keys.keyring.chainID(host: host, database: database.name, fork: database.fork)
       }
@@ -149,6 +150,7 @@ package struct StatusOfDatabases: Sendable {
       }
       outcome.problems += outcome.databases.compactMap(\.unread).map { OperationError($0, doing: target.name) }
       outcome.problems += outcome.databases.compactMap { clockAhead($0, at: target.name) }
+      if let unnamed = lookup.unnamed { outcome.problems.append(OperationError(unnamed, doing: target.name)) }
       return outcome
     } catch {
       throw OperationError(error, doing: "looking at \(target.name)")

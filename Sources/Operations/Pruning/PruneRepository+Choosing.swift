@@ -36,7 +36,7 @@ extension PruneRepository {
     guard missing != nil || (chosen.isEmpty && doubts.isEmpty) else { return chosen.map(\.0) }
     // What is gone was there: nobody is told that it never was.
     let gone = state.vanishedChains(
-      shown: listings.map(\.chain), named: missing.map { [$0] } ?? [], host: host ?? HostName.known(world),
+      shown: listings.map(\.chain), named: missing.map { [$0] } ?? [], host: host ?? (try? HostName.known(world)),
       isOwn: host != nil, repository.keys.keyring)
     if let gone = gone.first { throw gone }
     throw lack(of: missing, owners.compactMap { $0 }, host: host, at: target)
@@ -58,7 +58,8 @@ extension PruneRepository {
         return Said(doubt: error)
       }
     }
-    let host = request.host ?? HostName.known(world)
+    guard said.contains(where: { $0.owner == nil }) else { return said }
+    let host = try request.host ?? HostName.known(world)
     let asked = request.databases.map { ChainOwner(host: host, database: $0) }
     return zip(listings, said).map { listing, said -> Said in
       guard said.owner == nil else { return said }

@@ -16,7 +16,8 @@ package struct PushTurns: Sendable {
     self.world = world
     self.database = database
     self.dryRun = dryRun
-    host = HostName.known(world)
+    // Where that cannot be had no push comes to its turn.
+    host = (try? HostName.known(world)) ?? world.systemName()
   }
 
   /// As they are configured; behind those, the targets at which a push was stopped, the longest ago first.

@@ -45,9 +45,11 @@ struct ChainRepair {
     self.world = world
     try StateFiles.makeFolder(world.stateFolder)
     state = try StateFolder(world.stateFolder, repository: repository.id)
-    let host = HostName.known(world)
+    // Nothing here is taken for what another machine pushed, as by a guess it might be.
+    let host = try? HostName.known(world)
     source = request.databases.first { database in
-      repository.keys.keyring.chainID(host: host, database: database.name, fork: database.fork) == chain.chain
+      host.map { repository.keys.keyring.chainID(host: $0, database: database.name, fork: database.fork) }
+        == chain.chain
     }
   }
 

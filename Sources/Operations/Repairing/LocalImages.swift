@@ -22,7 +22,9 @@ final class LocalImages {
       (file, paths, spool) = (nil, [], nil)
       return
     }
-    if database.method != .file { bases = BaseFolder(of: database, host: HostName.known(world), world) }
+    if database.method != .file, let host = try? HostName.known(world) {
+      bases = BaseFolder(of: database, host: host, world)
+    }
     Spool.sweep(in: world.stateFolder)
     let spool = try Spool.open(in: world.stateFolder)
     self.spool = spool

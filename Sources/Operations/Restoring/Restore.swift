@@ -183,12 +183,13 @@ package struct Restore: Sendable {
     return outcome
   }
 
-  /// - Throws: `.usage` for a version of another host, or of a database that is not configured.
+  /// - Throws: `.usage` for a version of another host, or of a database that is not configured; `.stateFolder` where it is
+  ///   not known which host this one is.
   func path(of found: FoundVersion, _ request: Request) throws -> String {
     switch request.place {
     case .file(let path), .home(let path): return path
     case .origin(let paths):
-      let (version, host) = (found.summary, HostName.known(world))
+      let (version, host) = (found.summary, try HostName.known(world))
       guard host.isSameName(as: version.host) else {
         throw OperationError(
           .usage, code: "otherHost",

@@ -119,18 +119,20 @@ package struct RestoreAll: Sendable {
 
   private func chosen(_ host: String?, _ chains: ChainsByDatabase) throws -> String {
     let hosts = Set(chains.databases.map { ExactName($0.host) })
-    // The only host that is left is no stand-in for this one, whose databases were there.
-    let known = HostName.known(pull.world)
-    if host == nil, !hosts.contains(ExactName(known)), let gone = chains.vanished.first { throw gone }
-    guard let own = host ?? (hosts.count == 1 ? hosts.first?.text : known), hosts.contains(ExactName(own)) else {
+    // The only host that is left is no stand-in for this one, whose databases were there; where nobody knows this one's
+    // name, what is gone may be its own. Where nothing is gone the only host is taken, whatever this one is called.
+    let isOwnThere = chains.ownHost.map { hosts.contains(ExactName($0)) } ?? false
+    if host == nil, !isOwnThere, let gone = chains.vanished.first { throw gone }
+    let taken = host ?? (hosts.count == 1 ? hosts.first?.text : chains.ownHost)
+    guard let own = taken, hosts.contains(ExactName(own)) else {
       guard !hosts.isEmpty else {
         throw RepositoryError(.noSuchVersion, "there are no versions to restore", hint: ChainsByDatabase.wayToVersions)
       }
       throw OperationError(
         .usage, code: "severalHosts",
-        "\(host.map { "nothing of \($0) is there" } ?? "databases of \(hosts.count) hosts are there, none of them of this one")"
+        "\(host.map { "nothing of \($0) is there" } ?? "databases of \(hosts.count) hosts are there, \(chains.noneIsOwn)")"
           + ": \(hosts.sorted().map(\.text).joined(separator: ", "))",
-        hint: "Name one of them with --host.")
+        hint: "Name one of them with --host.", cause: host == nil ? chains.unnamed : nil)
     }
     return own
   }

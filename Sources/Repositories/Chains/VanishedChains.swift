@@ -52,16 +52,18 @@ extension StateFolder {
   /// The same, of databases by their names.
   /// - Parameters:
   ///   - names: all where there are none.
-  ///   - host: this machine's.
+  ///   - host: this machine's; `nil` where that is not known, and other hosts' are meant as well.
   ///   - isOwn: only this host's databases are meant.
   package func vanishedChains(
-    shown: some Sequence<ChainID>, named names: [String], host: String, isOwn: Bool, _ keyring: Keyring
+    shown: some Sequence<ChainID>, named names: [String], host: String?, isOwn: Bool, _ keyring: Keyring
   ) -> [RepositoryError] {
-    let own = WantedChains(of: Set(names.map { ChainOwner(host: host, database: $0) }), keyring)
+    let owners = host.map { host in names.map { ChainOwner(host: host, database: $0) } } ?? []
+    let own = WantedChains(of: Set(owners), keyring)
     let meant = vanished(shown: shown).filter { gone in
       // A mark of an earlier build does not say whose it is.
       guard let owner = gone.owner else { return names.isEmpty || gone.isAmong(own) }
-      return (!isOwn || host.isSameName(as: owner.host)) && (names.isEmpty || names.containsName(owner.database))
+      guard names.isEmpty || names.containsName(owner.database) else { return false }
+      return !isOwn || host?.isSameName(as: owner.host) == true
     }
     return meant.map(\.problem)
   }
