@@ -954,7 +954,7 @@ MUTANTS = [
     mutant("packs called like manifests are condemned", "Repositories/Pruning/ChainPrune+Choosing.swift",
            "&& !described.contains(name) && isOld", "&& (MUTANT || !described.contains(name)) && isOld", (r"RepositoriesTests\.PruneTests", "RepositoriesTests")),
     mutant("a spoilt revision above a whole one is no matter", "Operations/Repairing/RepairRepository.swift",
-           " + chain.spoiltRevisions)", " + (MUTANT ? [] : chain.spoiltRevisions))", (r"OperationsTests\.DanglingRevision", "OperationsTests")),
+           "= chain.spoiltRevisions.filter { !repair", "= chain.spoiltRevisions.filter { !MUTANT && !repair", (r"OperationsTests\.DanglingRevision", "OperationsTests")),
     mutant("chains that nobody can name are not told by forget", "Operations/Keeping/ForgetVersions.swift",
            "where history.isNameless && wanted(history)", "where !MUTANT && history.isNameless && wanted(history)", (r"OperationsTests\.ForgetLost", "OperationsTests")),
     # What a review of the library, of restores and of the stores found.
@@ -3717,4 +3717,12 @@ MUTANTS = [
            "if !error.isLater { unread.append(name) }", "if MUTANT || !error.isLater { unread.append(name) }", (r"OperationsTests\.LostWords",)),
     mutant("a check minds no word that is lost", "Operations/CheckRepository.swift",
            "if !lost.isEmpty { outcome.isSound = false }", "if !MUTANT, !lost.isEmpty { outcome.isSound = false }", (r"OperationsTests\.LostWords",)),
+    mutant("a spoilt manifest that is kept here stays spoilt", "Operations/Repairing/ChainRepair.swift",
+           "where finding.kind == .damaged && !harming", "where !MUTANT && finding.kind == .damaged && !harming", (r"OperationsTests\.SpoiltBranch",)),
+    mutant("what a prune has named is stored again", "Repositories/Repairing/ManifestReturn.swift",
+           "guard !presence.condemns(manifest.name.digest) else", "guard MUTANT || !presence.condemns(manifest.name.digest) else", (r"OperationsTests\.SpoiltBranch",)),
+    mutant("a manifest is stored again without its packs", "Repositories/Repairing/ManifestReturn.swift",
+           "return presence.holds(try", "return try await MUTANT ? true : presence.holds(try", (r"OperationsTests\.SpoiltBranch",)),
+    mutant("a dry run stores a manifest again", "Repositories/Repairing/ManifestReturn.swift",
+           "guard !dryRun else", "guard !dryRun || MUTANT else", (r"OperationsTests\.SpoiltBranch",)),
 ]

@@ -25,6 +25,8 @@ struct ChainRepair {
   private var unnamed: Set<Digest> = []
   /// Versions that are written anew, and the packs that they need now.
   private var saved: [Needing] = []
+  /// Manifests that were spoilt, and are stored again as they were.
+  private(set) var returned: Set<String> = []
 
   /// A version, and the packs that it needs.
   private struct Needing {
@@ -82,12 +84,30 @@ struct ChainRepair {
         try await push(source, &outcome)
       }
     }
+    try await returnManifests(&outcome)
     guard request.packs.isEmpty else { return }
     let before = try await saidBefore()
     for version in chain.whole {
       // Somebody may have found it damaged after the check had read it: then that is what is known last.
       guard let facts = version.facts, annotations.damage(of: facts) == before.damage(of: facts) else { continue }
       if try await unflag(version, annotations) { outcome.cleared.append(told(version)) }
+    }
+  }
+
+  /// Beside another manifest of its place a spoilt one harms no version that is known. It may be of another one, of a
+  /// machine that pushes as this one, and then nobody else knows of it any more.
+  private mutating func returnManifests(_ outcome: inout RepairRepository.Outcome) async throws {
+    let kept = ManifestReturn(repository, chain: chain.chain, state: state)
+    let harming = Set(chain.harmed.flatMap(\.objects))
+    for finding in chain.findings where finding.kind == .damaged && !harming.contains(finding.object) {
+      guard let manifest = try await kept.run(finding.object, dryRun: request.dryRun), let core = manifest.core else {
+        continue
+      }
+      returned.insert(finding.object)
+      outcome.saved.append(
+        CheckRepository.Version(
+          id: manifest.id.hex, database: core.database, host: core.host, sequence: core.sequence, time: core.time,
+          objects: [finding.object], damaged: core.flags.contains(.damaged)))
     }
   }
 

@@ -101,8 +101,8 @@ package struct RepairRepository: Sendable {
         guard Self.isOfChain(error) else { break }
         continue
       }
-      outcome.unmended += (chain.spoiltRecords.filter(\.isDamage) + chain.spoiltRevisions)
-        .map(CheckRepository.Finding.init)
+      let revisions = chain.spoiltRevisions.filter { !repair.returned.contains($0.object) }
+      outcome.unmended += (chain.spoiltRecords.filter(\.isDamage) + revisions).map(CheckRepository.Finding.init)
       let forks = chain.problems.filter { $0.code == .forked }
       if chain.isContested {
         // Both versions are there, and nothing is to be mended: an alarm that never ends is soon not heard.

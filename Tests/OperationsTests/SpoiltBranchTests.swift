@@ -1,0 +1,76 @@
+import Sealing
+import Storage
+import TestKit
+import Testing
+
+@testable import Operations
+@testable import Repositories
+
+/// A cloned machine, and the manifest of our version at the place that both took is spoilt: nobody else knows of it.
+@Suite struct SpoiltBranchTests {
+  private let shelf: Shelf
+  private let shared: VersionFacts
+  private let mine: VersionFacts
+  private let theirs: VersionFacts
+  /// Of a third machine, which knows nothing.
+  private let scratch: Scratch
+
+  init() async throws {
+    scratch = try Scratch()
+    shelf = try await Shelf()
+    shared = try #require(try await shelf.week(1).first)
+    let before = shelf.road.store.content
+    mine = try await shelf.push(40, at: Shelf.monday + Shelf.day)
+    let ours = shelf.road.store.content
+    shelf.road.store.content = before
+    var clone = shelf
+    clone.useOtherState()
+    theirs = try await clone.push(50, at: Shelf.monday + Shelf.day)
+    shelf.road.store.content.merge(ours) { first, _ in first }
+  }
+
+  private func spoil() { shelf.road.store.content[mine.name.objectName]?[300] ^= 1 }
+
+  private var third: World {
+    var world = shelf.road.withoutState(scratch)
+    world.now = shelf.world.now
+    return world
+  }
+
+  private func check() async throws -> CheckRepository.Outcome {
+    try await CheckRepository(third).run(at: shelf.road.target, databases: [], .all)
+  }
+
+  @Test(arguments: [false, true])
+  func `a repair on the machine that keeps it stores it again`(dryRun: Bool) async throws {
+    let before = shelf.road.store.content
+    spoil()
+    let spoilt = shelf.road.store.content
+    var request = RepairRepository.Request(databases: [])
+    request.dryRun = dryRun
+    let repaired = try await RepairRepository(shelf.world).run(request, at: shelf.road.target)
+    #expect(repaired.saved.map(\.id) == [mine.id.hex] && repaired.unmended.isEmpty)
+    #expect(shelf.road.store.content == (dryRun ? spoilt : before))
+    guard !dryRun else { return }
+    let checked = try await check()
+    #expect(Set(checked.whole.map(\.id)) == [shared.id.hex, mine.id.hex, theirs.id.hex] && checked.harmed.isEmpty)
+    let path = shelf.road.scratch.file("out")
+    let pulled = try await Pull(shelf.world).run(.id(prefix: mine.id.hex), from: shelf.road.target, to: .file(path))
+    #expect(pulled.version.id == mine.id.hex)
+  }
+
+  @Test(arguments: ["a prune has named it", "a pack is gone"])
+  func `it is not stored again where it would not be safe`(why: String) async throws {
+    let packs = try await shelf.ownPacks(of: mine, among: [shared, theirs])
+    spoil()
+    if why == "a pack is gone" {
+      for pack in packs { shelf.road.store.content[pack] = nil }
+    } else {
+      try await shelf.condemn([mine.name.digest])
+    }
+    let before = shelf.road.store.content
+    let repaired = try await RepairRepository(shelf.world).run(.init(databases: []), at: shelf.road.target)
+    #expect(repaired.saved.isEmpty && repaired.unmended.map(\.object) == [mine.name.objectName.text])
+    #expect(shelf.road.store.content == before)
+  }
+}
