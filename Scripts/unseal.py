@@ -25,7 +25,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 12 wrong key, 13 verification failed, 14 
 """
 import argparse, base64, contextlib, datetime, getpass, hashlib, hmac, itertools, json, os, re, secrets, shutil, struct, sys
 import bisect, errno, stat, tempfile
-from collections import OrderedDict, namedtuple
+from collections import Counter, OrderedDict, namedtuple
 
 try:
     import zstandard
@@ -835,7 +835,7 @@ class Repository(Folder):
 
     def read_chain(self, chain):
         """§9.2: the versions of a chain, each by the revision that counts, with tombstones and annotations."""
-        revisions, before = {}, len(self.problems)
+        revisions, unread_of, before = {}, Counter(), len(self.problems)
         for name, sealed in self.authentic(f"versions/{chain}", MANIFEST, r"(?!0{12})[0-9]{12}-[0-9]{4}-"):
             sequence, revision = (int(part) for part in name.split("-")[:2])
             try:
@@ -845,11 +845,14 @@ class Repository(Folder):
                 elif manifest.complete:
                     text = f"passed over versions/{chain}/{name}: malformed: beyond the keyring's cut"
                     self.problem(text, grave=False)
+                else:
+                    unread_of[sequence, revision] += 1
             except Failure as failure:
                 self.problem(f"versions/{chain}/{name}: {failure}", chain, sequence, revision=revision)
+        unread_of.update((p.sequence, p.revision) for p in self.problems[before:] if p.grave)
         unread = {problem.sequence for problem in self.problems if problem.grave and problem.chain == chain}
         versions = [self.that_counts(found) for found in revisions.values()]
-        self.ease(lambda p: not any(p.sequence == v.sequence and p.revision < v.revision for v in versions), before)
+        self.ease(lambda p: not self.is_replaced(p, unread_of[p.sequence, p.revision], revisions), before)
         tombstones = self.read_tombstones(chain)
         self.ranges[chain] = [r for _, ranges in tombstones for r in ranges]
         self.check_hash_chain(chain, versions, self.ranges[chain], unread)
@@ -858,6 +861,15 @@ class Repository(Folder):
             version.forgotten = any(covers(chain, r, version) for name, ranges in tombstones
                                     for r in ranges if name not in version.taken_back)
         self.versions += versions
+
+    @staticmethod
+    def is_replaced(problem, count, revisions):
+        """§6.2: of each version with a higher revision one manifest of each number is no damage.
+        count: of this number, those that cannot be read, and partial ones."""
+        later = [found for (sequence, _), found in revisions.items() if sequence == problem.sequence
+                 and any(m.revision > problem.revision for m in found)
+                 and all(m.revision != problem.revision for m in found)]
+        return 0 < count <= len(later)
 
     def check_hash_chain(self, chain, versions, ranges, unread):
         """§6.2: what versions and ranges name as the one before them must be there, without a hole. Where a manifest cannot

@@ -31,14 +31,68 @@ import Testing
 
   private func spoil() { shelf.road.store.content[mine.name.objectName]?[300] ^= 1 }
 
+  /// As a repair on the clone does.
+  private func writeTheirsAnew() async throws {
+    let manifest = try await shelf.repository.readManifest(theirs.name)
+    _ = try await shelf.repository.republish(manifest, revision: 1, state: nil)
+  }
+
   private var third: World {
     var world = shelf.road.withoutState(scratch)
     world.now = shelf.world.now
     return world
   }
 
+  private func prune() async throws -> PruneRepository.Outcome {
+    var request = PruneRepository.Request()
+    (request.runs, request.minAge) = (.one, 0)
+    return try await PruneRepository(third).run(request, at: shelf.road.target)
+  }
+
   private func check() async throws -> CheckRepository.Outcome {
     try await CheckRepository(third).run(at: shelf.road.target, databases: [], .all)
+  }
+
+  private func expectRefusal() async throws {
+    let before = shelf.road.store.content
+    let refused = try await prune()
+    #expect(refused.chains.isEmpty && refused.problems.map(\.kind) == [.verificationFailed])
+    #expect(refused.problems.first?.message.contains("the manifest of version 2 cannot be read") == true)
+    #expect(shelf.road.store.content == before)
+    let checked = try await check()
+    let finding = checked.findings.first { $0.object == mine.name.objectName.text }
+    #expect(!checked.isSound && finding?.isDamage == true && finding?.hint?.contains("each machine") == true)
+  }
+
+  @Test func `a later revision of the other branch does not stand in for it`() async throws {
+    #expect(mine.sequence == 2 && theirs.sequence == 2 && mine.revision == 0 && theirs.revision == 0)
+    try await writeTheirsAnew()
+    spoil()
+    try await expectRefusal()
+  }
+
+  @Test func `no prune before takes what tells them apart`() async throws {
+    try await writeTheirsAnew()
+    #expect(try await prune().problems.isEmpty)
+    #expect(shelf.road.store.content[theirs.name.objectName] != nil)
+    spoil()
+    try await expectRefusal()
+  }
+
+  @Test func `where nothing tells them apart its packs stay`() async throws {
+    try await writeTheirsAnew()
+    let packs = try await shelf.ownPacks(of: mine, among: [shared, theirs])
+    #expect(!packs.isEmpty)
+    // As a prune leaves it that sees their branch alone.
+    shelf.road.store.content[theirs.name.objectName] = nil
+    spoil()
+    #expect(try await prune().problems.isEmpty)
+    for pack in packs { #expect(shelf.road.store.content[pack] != nil) }
+    #expect(shelf.road.notices.said.withLock { $0 }.contains { $0.contains("that nothing needs stay") })
+    spoil()
+    let path = shelf.road.scratch.file("out")
+    let pulled = try await Pull(shelf.world).run(.id(prefix: mine.id.hex), from: shelf.road.target, to: .file(path))
+    #expect(pulled.version.id == mine.id.hex)
   }
 
   @Test(arguments: [false, true])

@@ -1145,6 +1145,17 @@ class Hostile(Scratch):
             self.assertEqual((code, "keyring/1-" in err, "config/1-" in err, os.path.basename(spoilt) in err),
                              (0, True, True, True), err)
 
+    def test_a_later_revision_answers_for_no_manifest_of_a_number_that_its_version_has(self):
+        image = maker.database_member(maker.Database(512)("CREATE TABLE c(d)"))
+        version = self.chain.push([image])
+        self.chain.push([image], revision_of=version)
+        self.assertEqual(run(self.root, *self.key, "list")[0], 0)
+        # Another version's, of a machine that pushes as this one.
+        name = f"000000000004-0000-5000-{'17' * 32}"
+        self.plant("versions/" + self.chain.id.hex(), name, bytes(5000))
+        code, _, err = run(self.root, *self.key, "list")
+        self.assertEqual((code, name in err), (13, True), err)
+
     def test_thousands_of_versions_are_held_in_outline(self):
         import tracemalloc
         image = maker.database_member(maker.Database(512)("CREATE TABLE c(d)"))

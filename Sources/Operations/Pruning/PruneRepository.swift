@@ -128,6 +128,7 @@ package struct PruneRepository: Sendable {
       if !policy.dryRun { try await repository.takeBackSaved(of: chain, world, state) }
       guard let pruned = try await repository.prune(chain, policy, state: state) else { return }
       outcome.chains.append(.init(pruned))
+      tellUnclaimed(pruned, target)
       if let cut = pruned.cut {
         extent = "was not pruned to its end"
         throw cut
@@ -143,6 +144,14 @@ package struct PruneRepository: Sendable {
       if problem.kind == .cancelled { throw problem }
       outcome.problems.append(problem)
     }
+  }
+
+  private func tellUnclaimed(_ pruned: PrunedChain, _ target: TargetAccess) {
+    let packs = pruned.unclaimed
+    guard packs.objects > 0 else { return }
+    world.reporter.notice(
+      "\(target.name): of '\(pruned.database)' on \(pruned.host) \(packs.objects) packs (\(packs.bytes) bytes) that nothing needs stay: a manifest cannot be read, and may be of another version than the one above it. `sealift check` names it; run `sealift repair` on each machine that pushes '\(pruned.database)', then prune again. If it is of no version, remove it by hand"
+    )
   }
 
   private func sweepLeftovers(

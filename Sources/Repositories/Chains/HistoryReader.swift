@@ -28,9 +28,10 @@ struct HistoryReader: Sendable {
   private func problems(_ forgotten: Forgotten) -> [RepositoryError] {
     let newest = complete.map(\.sequence).max() ?? 0
     let gone = gone
+    let replaced = ReplacedRevisions(bySequence, unread: unreadable)
     return broken.filter { name, _ in
       !(name.sequence < newest && !gone.contains(name) && forgotten.isGivenUp(name.sequence))
-        && !(bySequence[name.sequence] ?? []).contains { $0.isComplete && $0.revision > name.revision }
+        && !replaced.contains(name)
     }.map(\.problem)
   }
 

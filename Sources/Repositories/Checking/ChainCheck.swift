@@ -163,38 +163,35 @@ package struct ChainCheck: Sendable {
   }
 
   private static func findings(of manifests: ManifestsLook, _ history: ChainHistory) -> [CheckFinding] {
-    // Of equal revisions it may be another version, of a machine that pushes as this one.
-    func isSuperseded(_ name: VersionName) -> Bool {
-      history.versions.contains { $0.sequence == name.sequence && $0.revision > name.revision }
-    }
+    let replaced = ReplacedRevisions(manifests.results)
     // What was cut is no object: beside a whole one of its revision it says nothing.
     func isLeftover(_ name: VersionName) -> Bool {
-      history.versions.contains { $0.sequence == name.sequence && $0.revision == name.revision }
+      history.versions.contains { $0.sequence == name.sequence && $0.revision >= name.revision }
     }
     func isGivenUp(_ name: VersionName) -> Bool {
       name.sequence < history.newest?.sequence ?? 0 && history.forgotten.isGivenUp(name.sequence)
     }
     func hint(_ name: VersionName) -> String? {
-      if isSuperseded(name) { return nil }
+      if replaced.contains(name) { return nil }
       if isGivenUp(name) { return "Its version was forgotten: `sealift prune` deletes it." }
       return history.versions.contains { $0.sequence == name.sequence }
-        ? "Another manifest of its version can be read: `sealift repair` saves it if it is harmed; if it is not, bring this one back from a copy of the target, or remove it by hand."
+        ? "Another manifest can be read at its place, and this one may be of another version, of a machine that pushes as this one: run `sealift repair` on each machine that pushes the database, which saves what is harmed and stores this one again where it was kept. If it is still there then, bring it back from a copy of the target, or remove it by hand."
         : "`sealift repair` writes what can be had of its version anew."
     }
     let broken = manifests.unreadable.map { name in
       let problem = manifests.problem(of: name)
       return CheckFinding(
-        name.objectName, isSuperseded(name) ? .spare : .damaged,
+        name.objectName, replaced.contains(name) ? .spare : .damaged,
         problem.map { "\($0.message)" } ?? "a manifest cannot be read", hint: hint(name))
     }
     let cut = manifests.cut.map { name, size in
       CheckFinding(
-        name.objectName, isSuperseded(name) || isLeftover(name) ? .spare : .cut,
+        name.objectName, isLeftover(name) ? .spare : .cut,
         "a manifest has \(size) bytes instead of \(name.length): it was cut, or its push never ended",
         hint: isLeftover(name) ? nil : hint(name))
     }
     let later = manifests.later.map { name in
-      CheckFinding.later(name.objectName, "a manifest", isPassedOver: isSuperseded(name) || isGivenUp(name))
+      CheckFinding.later(name.objectName, "a manifest", isPassedOver: replaced.contains(name) || isGivenUp(name))
     }
     return broken + cut + later
   }

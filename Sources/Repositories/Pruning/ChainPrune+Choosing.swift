@@ -11,6 +11,9 @@ extension ChainPrune {
   /// No packs while the newest version is not safe: a prune was in the way of its push, which is storing it anew. So a push
   /// comes to an end however many prunes run, at the latest with the third try: those that began after its first manifest
   /// leave it alone.
+  ///
+  /// No packs that no manifest claims while one cannot be read that may have been of another version than the one whose
+  /// later revision stands in for it.
   func candidates(in view: ChainView) -> [ObjectInfo] {
     // A record of a clock that ran ahead is not ripe for years: what it names is named again.
     let latest = policy.now().addingReportingOverflow(policy.pause)
@@ -20,6 +23,7 @@ extension ChainPrune {
     let described = Set(view.manifests.map(\.digest))
     let packs = view.packs.filter { name, info in
       !condemned.contains(name) && !view.live.packs.contains(name) && !described.contains(name) && isOld(info)
+        && view.isClaimed(name)
     }
     return manifests + (view.live.newestIsSafe ? packs.values.sorted { $0.name < $1.name } : [])
   }
@@ -31,6 +35,15 @@ extension ChainPrune {
       !isOld(info) && !view.live.packs.contains(name) && !condemned.contains(name)
     }
     return Array(young.values)
+  }
+
+  /// Packs that nothing needs, and that stay because a manifest that cannot be read may have been of a version that does.
+  func unclaimed(in view: ChainView) -> [ObjectInfo] {
+    let condemned = allCondemned(in: view)
+    let unclaimed = view.packs.filter { name, _ in
+      !view.live.packs.contains(name) && !view.isClaimed(name) && !condemned.contains(name)
+    }
+    return Array(unclaimed.values)
   }
 
   private func isOld(_ info: ObjectInfo) -> Bool {

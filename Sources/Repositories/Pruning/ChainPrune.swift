@@ -34,6 +34,7 @@ struct ChainPrune {
     var outcome = PrunedChain(first)
     outcome.waitsForVersion = .init(waitingForVersion(in: first, at: firstBegan))
     outcome.young = .init(young(in: first))
+    outcome.unclaimed = .init(unclaimed(in: first))
     outcome.waiting = .init(unwanted(in: first, allCondemned(in: first)))
     noteSeen(first.condemned.map(\.name.digest), in: first)
     do {
@@ -75,6 +76,7 @@ struct ChainPrune {
     outcome.condemned = .init(candidates)
     outcome.waitsForVersion = .init(waitingForVersion(in: view, at: began))
     outcome.young = .init(young(in: view))
+    outcome.unclaimed = .init(unclaimed(in: view))
     let all = unwanted(in: view, allCondemned(in: view))
     let ripe = ripe(in: view, at: began)
     let now = all.filter { $0.isAmong(ripe) } + (policy.twoRuns ? [] : candidates)

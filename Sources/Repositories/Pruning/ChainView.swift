@@ -18,6 +18,10 @@ struct ChainView: Sendable {
   /// Tombstones, annotations and condemned records: nobody ever deletes one.
   let records: Set<ObjectName>
   let live: LiveSet
+  /// Packs that a manifest needs that can be read, alive or not; `nil` where nothing hangs on it. Where a manifest cannot be
+  /// read and a later revision stands in for it, it may have been another version's after all, and then packs that nobody
+  /// claims are that one's.
+  let claimed: Set<Digest>?
   /// Ids of versions that rested for long enough a week ago by this machine's clock, and still do by the store's.
   let unproved: Set<Digest>
   /// When what was listed by the time the manifests were was stored, in seconds since 1970 by the store's own clock, the
@@ -27,6 +31,8 @@ struct ChainView: Sendable {
   var newest: VersionFacts? { manifests.last { $0.isComplete } }
   /// The newest version that was not forgotten.
   var newestCounting: VersionFacts? { manifests.last { $0.isComplete && !forgotten.contains($0) } }
+
+  func isClaimed(_ pack: Digest) -> Bool { claimed?.contains(pack) ?? true }
 
   /// What the store's clock said at least; `nil` where it does not tell, or nothing that can be believed.
   func storeTime(at now: UInt64) -> Int? { storeTimes.first { !PrunePolicy.isAhead($0, of: now) } }
@@ -116,7 +122,7 @@ struct ChainLook: Sendable {
       of: chain, listed: RecordListing(objects: notes), state: state)
     let forgotten = try await repository.forgotten(
       of: chain, tombstones: RecordListing(objects: tombstones), notes: RecordListing(objects: notes), state: state)
-    let (manifests, ruined) = try manifests(read, cut: listing.cut(versions), forgotten, annotations)
+    let (manifests, ruined, left) = try manifests(read, cut: listing.cut(versions), forgotten, annotations)
     try HighWaterMark.demandReadable(chain, in: state)
     let mark = try HighWaterMark.read(chain, in: state)
     do throws(RepositoryError) {
@@ -148,12 +154,14 @@ struct ChainLook: Sendable {
     let live = try await LiveSet(
       manifests, rested, of: forgotten, annotations, condemned: named, packs: packs, tables: tables,
       atOnce: repository.store.traits.concurrency)
+    let claimed = left.isEmpty ? nil : try await claims(of: manifests, packs)
     let weekAgo = Int(clamping: policy.now() / 1000) - Int(PrunePolicy.quietWeek / 1000)
     let restedHere = policy.rested(forgotten, by: tombstones, below: place, at: weekAgo)
     return ChainView(
       chain: chain, manifests: manifests, ruined: ruined.filter { rested.isGivenUp($0.sequence) },
       forgotten: forgotten, annotations: annotations, condemned: condemned, packs: packs,
       records: Set((tombstones + notes).map(\.name) + condemned.map(\.name.objectName)), live: live,
+      claimed: claimed,
       unproved: Set(manifests.filter { live.resting.contains($0.digest) && restedHere.contains($0) }.map(\.id)),
       storeTimes: times.sorted(by: >))
   }
@@ -162,28 +170,44 @@ struct ChainLook: Sendable {
   ///   forgotten, and not pinned, and the chain goes on, nobody needs that. What was cut is no object, and in nobody's way; it
   ///   goes then, too. Where a later revision of its version can be read, that one tells what the version needs, and this one
   ///   is left as it is.
+  /// - Returns: also those that were left.
   private func manifests(
     _ read: [ReadFacts], cut: [VersionName], _ forgotten: Forgotten, _ annotations: Annotations
-  ) throws -> (facts: [VersionFacts], ruined: [VersionName]) {
+  ) throws -> (facts: [VersionFacts], ruined: [VersionName], left: [VersionName]) {
     let facts = read.compactMap { try? $0.result.get() }
     let newest = facts.filter(\.isComplete).map(\.sequence).max() ?? 0
     func isGivenUp(_ name: VersionName) -> Bool {
       name.sequence < newest && forgotten.isGivenUp(name.sequence)
         && !annotations.pinnedPlaces.contains(name.sequence)
     }
-    func isReplaced(_ name: VersionName) -> Bool {
-      facts.contains { $0.isComplete && $0.sequence == name.sequence && $0.revision > name.revision }
-    }
+    let replaced = ReplacedRevisions(read)
     var ruined = cut.filter(isGivenUp)
+    var left: [VersionName] = []
     for (name, result) in read {
       guard case .failure(let problem) = result else { continue }
       if isGivenUp(name) {
         ruined.append(name)
-      } else if !isReplaced(name) {
+      } else if replaced.contains(name) {
+        left.append(name)
+      } else {
         throw problem
       }
     }
-    return (facts.sorted { ($0.sequence, $0.revision, $0.digest) < ($1.sequence, $1.revision, $1.digest) }, ruined)
+    let ascending = facts.sorted { ($0.sequence, $0.revision, $0.digest) < ($1.sequence, $1.revision, $1.digest) }
+    return (ascending, ruined, left)
+  }
+
+  /// All packs that these manifests need, as far as that can be read at the target.
+  private func claims(of manifests: [VersionFacts], _ packs: [Digest: ObjectInfo]) async throws -> Set<Digest> {
+    var needs: [PackTables.Needs] = []
+    for facts in manifests {
+      do {
+        needs.append(try await tables.needs(of: facts.name, listed: packs))
+      } catch let error where error.isDamage || (error as? StoreError)?.code == .notFound {
+        continue
+      }
+    }
+    return tables.names(of: needs)
   }
 
   /// The absence of a version that was taken back is explained by no tombstone, unless it was forgotten once more.

@@ -48,7 +48,10 @@ struct LiveSet: Sendable {
       if version.sequence == newest, !version.isSafe { newestIsSafe = false }
     }
     packs = tables.names(of: kept.flatMap(\.needs))
-    dead = all.filter { !manifests.contains($0.digest) }
+    // At a place of two versions that stay every manifest does that can be read, also one that counts no more: it shows that
+    // another one of its number, which cannot be read, is not of its version (`ReplacedRevisions`).
+    let contested = Dictionary(grouping: standing.keys, by: \.sequence).filter { $0.value.count > 1 }
+    dead = all.filter { !manifests.contains($0.digest) && contested[$0.sequence] == nil }
   }
 
   /// One version: two machines that push as one may have made two of one sequence.
