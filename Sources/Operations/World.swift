@@ -1,7 +1,6 @@
 import Repositories
 package import Sealing
 package import Snapshots
-package import Storage
 
 /// What an operation needs of the machine it runs on. Nothing below reads the environment, the clock or the home
 /// folder by itself: it all comes in here, so that tests decide it.
@@ -83,39 +82,4 @@ package struct Progress: Sendable {
     self.bytesDone = bytesDone
     self.bytesTotal = bytesTotal
   }
-}
-
-/// A target a person named, with what opens it. The secret is asked for when it is needed, never earlier: a push of
-/// an unchanged database needs no key.
-package struct TargetAccess: Sendable {
-  /// The name from the configuration, or the target's URL without secrets.
-  package var name: String
-  package var store: any ObjectStore
-  package var unlock: @Sendable () async throws -> UnlockSecret
-  /// Finds out what the target's server will ask for, and what opens the repository, before work is done that would be in
-  /// vain without.
-  package var prepare: @Sendable () async throws -> Void = {}
-  /// Whether somebody typed the secret, and it has not been tried: who typed it is there to type it again. True once.
-  package var isUntried: @Sendable () async -> Bool = { false }
-  /// Another secret in the place of one that does not open the repository; `nil` where nobody can be asked.
-  package var unlockAgain: @Sendable () async throws -> UnlockSecret? = { nil }
-
-  package init(name: String, store: any ObjectStore, unlock: @escaping @Sendable () async throws -> UnlockSecret) {
-    self.name = name
-    self.store = store
-    self.unlock = unlock
-  }
-}
-
-/// What opens a key slot. Its description never shows the content.
-package enum UnlockSecret: Sendable, CustomStringConvertible, CustomReflectable {
-  /// The bytes of the passphrase, a trailing newline already removed.
-  case passphrase([UInt8])
-  /// The whole content of a key file.
-  case keyFile([UInt8])
-  /// The text of a printed recovery key.
-  case recoveryKey(String)
-
-  package var description: String { "(secret)" }
-  package var customMirror: Mirror { Mirror(self, children: []) }
 }
