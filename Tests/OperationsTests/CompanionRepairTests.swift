@@ -195,6 +195,46 @@ import Testing
     #expect(try await pushed.listed().first?.foundDamaged == found)
   }
 
+  enum Pages: CaseIterable {
+    case whole, spoilt
+    /// At the target; they are still on this machine.
+    case spoiltThere
+  }
+
+  /// Of the pack with the pages nobody read anything before.
+  @Test(arguments: Pages.allCases)
+  func `that a database is whole is said by who has read it, also where other packs were named`(_ state: Pages)
+    async throws
+  {
+    let road = try await Road()
+    var database = DatabaseSource(name: "app", path: try road.database(rows: 400))
+    let first = try #require(try await road.push(database).pushed.first).version
+    func packs() -> [ObjectName: [UInt8]] { road.store.content.filter { $0.key.text.hasPrefix("packs/") } }
+    let before = packs()
+    let pages = try #require(before.max { $0.value.count < $1.value.count }?.key)
+    var random = SeededRandom(7)
+    try writeFile(road.scratch.file("big"), random.bytes(1 << 20))
+    database.companions = [Companion("big")]
+    let second = try #require(try await road.push(database).pushed.first).version
+    let new = packs().filter { before[$0.key] == nil }
+    let blocks = try #require(new.max { $0.value.count < $1.value.count })
+    let forget = ForgetVersions(road.world)
+    let plan = try await forget.plan(.init(.versions([.id(prefix: first.id)])), at: road.target)
+    _ = try await forget.carryOut(try #require(plan.chains.first), of: plan)
+    road.store.content[blocks.key]?[blocks.value.count / 2] ^= 1
+    if state != .whole { road.store.content[pages]?[5000] ^= 1 }
+    try writeFile(road.scratch.file("big"), random.bytes(1 << 20))
+    var request = RepairRepository.Request(databases: state == .spoiltThere ? [database] : [])
+    request.packs = [blocks.key.text]
+    let outcome = try await RepairRepository(road.world).run(request, at: road.target)
+    let (lost, isWhole) = (outcome.lost + outcome.elsewhere, state == .whole)
+    #expect(lost.map(\.id) == [second.id] && lost.map(\.sparesDatabase) == [isWhole])
+    let listed = try await ListVersions(road.world).run(at: road.target).versions.first { $0.id == second.id }
+    #expect(listed?.foundDamaged?.isEmpty == false && listed?.losesCompanionsAlone == isWhole)
+    // The other pack is named, though nothing needs it but what is lost.
+    #expect(outcome.failures.count { $0.message.hasPrefix("\(pages.text) is damaged, too") } == (isWhole ? 0 : 1))
+  }
+
   /// Nothing says any more what lay where: the file of that name is tried. It may have grown since.
   @Test func `a companion is had from its file where all packs are gone`() async throws {
     let pushed = try await Pushed()

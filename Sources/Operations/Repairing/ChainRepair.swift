@@ -21,6 +21,8 @@ struct ChainRepair {
   private var packs: WholePacks?
   /// What the manifest that was seen last says of the version before its own: the target need not know it any more.
   private var predecessor: (sequence: UInt64, id: Digest)?
+  /// Whether the database of the version that was tried last was read whole at the target.
+  private var hasDatabase = false
   /// Packs that were met on the way, and are spoilt: the check was told of others, and read none of them.
   private var unnamed: Set<Digest> = []
   /// Versions that are written anew, and the packs that they need now.
@@ -57,7 +59,7 @@ struct ChainRepair {
 
   mutating func run(_ outcome: inout RepairRepository.Outcome) async throws {
     let annotations = try await repository.annotations(of: chain.chain, state: state)
-    let leaning = try await versions(needing: Set(chain.damagedPacks)).map(\.version)
+    let leaning = try await versions(of: chain.whole, needing: Set(chain.damagedPacks)).map(\.version)
     if !chain.harmed.isEmpty || !leaning.isEmpty {
       if !request.dryRun {
         var damaged = try DamagedPacks(of: chain.chain, in: state, at: repository.place)
@@ -117,12 +119,12 @@ struct ChainRepair {
     return try await repository.annotations(of: chain.chain, listed: listed, state: state)
   }
 
-  /// Whole versions that need some frame of a pack of which other frames are damaged: as long as they do, no prune takes
-  /// that pack, and every check finds it.
-  private func versions(needing damaged: Set<Digest>) async throws -> [Needing] {
+  /// Versions that need some frame of damaged packs. As long as whole ones do, of which other frames are damaged, no prune
+  /// takes such a pack, and every check finds it.
+  private func versions(of all: [CheckedVersion], needing damaged: Set<Digest>) async throws -> [Needing] {
     guard !damaged.isEmpty else { return [] }
     var leaning: [Needing] = []
-    for version in chain.whole {
+    for version in all {
       guard let facts = version.facts, let packs = try await repository.packs(of: facts, state: state) else { continue }
       if packs.contains(where: { damaged.contains($0.name) }) {
         leaning.append(Needing(version: version, id: facts.id, packs: Set(packs.map(\.name))))
@@ -140,9 +142,12 @@ struct ChainRepair {
     outcome.saved.removeAll { version in version.id.map { withdrawn.contains($0) } ?? false }
     try remember(again)
     let anew = Set(saved.map(\.version.sequence))
-    let others = try await versions(needing: unnamed).filter { !anew.contains($0.version.sequence) }
+    let others = try await versions(of: chain.whole, needing: unnamed).filter { !anew.contains($0.version.sequence) }
+    let lost = try await versions(of: chain.harmed, needing: unnamed).filter { !anew.contains($0.version.sequence) }
     for pack in unnamed.sorted() {
-      let needing = (others + again).filter { $0.packs.contains(pack) }
+      let mendable = (others + again).filter { $0.packs.contains(pack) }
+      // What is lost is told already: it names a pack that nothing else would.
+      let needing = mendable.isEmpty ? lost.filter { $0.packs.contains(pack) } : mendable
       guard let first = needing.first else { continue }
       let id = first.id.map { String($0.hex.prefix(8)) } ?? "\(first.version.sequence)"
       let who = needing.count == 1 ? "version \(id) needs" : "version \(id) and \(needing.count - 1) more need"
@@ -150,7 +155,9 @@ struct ChainRepair {
       outcome.failures.append(
         OperationError(
           .verificationFailed, code: "damaged", "\(object) is damaged, too, and \(who) it still",
-          hint: "`sealift --target \(shellWord(target.name)) repair --pack \(object)` writes anew what needs it."))
+          hint: mendable.isEmpty
+            ? "`sealift repair` reads all of that version, and says what of it is lost."
+            : "`sealift --target \(shellWord(target.name)) repair --pack \(object)` writes anew what needs it."))
     }
   }
 
@@ -193,13 +200,17 @@ struct ChainRepair {
     _ version: CheckedVersion, _ images: LocalImages, _ annotations: Annotations,
     _ outcome: inout RepairRepository.Outcome
   ) async throws -> Bool {
-    let told = told(version)
+    var version = version
     guard let isSaved = try await save(version, images, &outcome) else { return false }
     guard !isSaved else {
       takeBackDoubts(of: id(of: version))
       _ = try await unflag(version, annotations)
       return false
     }
+    // Who was told of packs has read no others: nothing but the try to save it says what the database lacks.
+    let isRead = request.packs.isEmpty || hasDatabase
+    version.sparesDatabase = version.sparesDatabase && isRead
+    let told = told(version)
     if source == nil { outcome.elsewhere.append(told) } else { outcome.lost.append(told) }
     guard !request.dryRun else { return true }
     // Wherever the database is: `forget` must not rest on this version any more, nor the next push.
@@ -251,9 +262,13 @@ struct ChainRepair {
     let rewrite = VersionRewrite(repository, chain: chain.chain, state: state, tables: world.tables)
     let found = try await manifest(of: version, rewrite)
     predecessor = found?.core?.predecessor
+    hasDatabase = false
     guard let manifest = found, let file = manifest.core?.members.first?.file else { return false }
     let local = try images.pages(of: Int(file.unitSize), keys: repository.keys, tables: world.tables)
-    defer { unnamed.formUnion(rewrite.spoiltPacks.subtracting(chain.damagedPacks)) }
+    defer {
+      unnamed.formUnion(rewrite.spoiltPacks.subtracting(chain.damagedPacks))
+      hasDatabase = rewrite.hasDatabase
+    }
     let isSaved = try await rewrite.run(
       manifest, from: local, blocks: blocks, packs: packs, dryRun: request.dryRun)
     if isSaved { saved.append(Needing(version: version, id: id(of: version), packs: rewrite.neededPacks)) }

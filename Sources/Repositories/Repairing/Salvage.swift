@@ -17,11 +17,13 @@ struct Salvage: Sendable {
     self.folder = folder
   }
 
-  /// - Parameter spoilt: packs in which something was lost are noted there, whether or not it is had elsewhere.
+  /// - Parameters:
+  ///   - spoilt: packs in which something was lost are noted there, whether or not it is had elsewhere.
+  ///   - onWhole: gets the place of each member that is whole at the target: nothing from elsewhere was needed.
   /// - Returns: every member that has content, in order; `nil` when one cannot be had.
   /// - Throws: `StoreError`, `.stateFolder`, `CancellationError`.
   func members(
-    from sources: SalvageSources?, noting spoilt: inout Set<Digest>
+    from sources: SalvageSources?, noting spoilt: inout Set<Digest>, onWhole: (Int) -> Void = { _ in }
   ) async throws -> [ScratchMember]? {
     guard let core = manifest.core else { return nil }
     let files = core.members.compactMap { member in member.file.map { (path: member.path, content: $0) } }
@@ -31,9 +33,13 @@ struct Salvage: Sendable {
     defer { spoilt.formUnion(frames?.spoilt ?? []) }
     var members: [ScratchMember] = []
     var start = 0
-    for (file, root) in zip(files, manifest.body.maps) {
+    for (index, (file, root)) in zip(files, manifest.body.maps).enumerated() {
       let member = try ScratchMember(length: Int(file.content.length), at: start, of: scratch)
-      guard try await fill(member, file.content, root, of: file.path, &frames, from: sources) else { return nil }
+      switch try await fill(member, file.content, root, of: file.path, &frames, from: sources) {
+      case .whole: onWhole(index)
+      case .mended: break
+      case .lost: return nil
+      }
       members.append(member)
       start += Int(file.content.length)
     }
@@ -53,11 +59,19 @@ struct Salvage: Sendable {
     }
   }
 
-  /// - Returns: false when the member cannot be had.
+  /// What comes of a member.
+  private enum Filled {
+    /// All of it is at the target.
+    case whole
+    /// What is lost there was had elsewhere.
+    case mended
+    case lost
+  }
+
   private func fill(
     _ member: ScratchMember, _ file: Core.FileContent, _ root: ManifestBody.MapRoot, of path: String,
     _ frames: inout TolerantFrames?, from sources: SalvageSources?
-  ) async throws -> Bool {
+  ) async throws -> Filled {
     let lost = try LostUnits(of: file, in: folder)
     do {
       if frames == nil { lost.loseAll() }
@@ -66,9 +80,9 @@ struct Salvage: Sendable {
       // Without a map nothing says what is where.
       lost.loseAll()
     }
-    if try await isWhole(member, file, besides: lost) { return true }
-    guard let sources, let unknown = try await lost.fill(member, of: path, from: sources) else { return false }
-    if unknown.isEmpty { return try await isWhole(member, file) }
+    if try await isWhole(member, file, besides: lost) { return frames?.standsIn == false ? .whole : .mended }
+    guard let sources, let unknown = try await lost.fill(member, of: path, from: sources) else { return .lost }
+    if unknown.isEmpty { return try await isWhole(member, file) ? .mended : .lost }
     // Where not even fingerprints are left, what stands at the same place of a local image, or of the file, is tried.
     for standIn in sources.standIns(for: path, file.unitType) {
       for (index, unit) in unknown.enumerated() {
@@ -78,9 +92,9 @@ struct Salvage: Sendable {
         let start = unit * Int(file.unitSize)
         try member.write(found.prefix(member.length - start), at: start)
       }
-      if try await isWhole(member, file) { return true }
+      if try await isWhole(member, file) { return .mended }
     }
-    return false
+    return .lost
   }
 
   private func isWhole(

@@ -28,6 +28,8 @@ struct TolerantFrames {
   private var closed: Set<UInt32> = []
   /// Packs in which a frame cannot be had that should be, though all that it rests on can.
   private(set) var spoilt: Set<Digest> = []
+  /// A frame is lost, and its units were had elsewhere: what was decoded is not all as the target has it.
+  private(set) var standsIn = false
 
   /// - Parameter sources: a frame all of whose units are found there is as good as at hand, and what rests on it can be
   ///   decoded.
@@ -87,7 +89,9 @@ struct TolerantFrames {
       guard let unit = try await sources.unit(print, frame.record.type) else { return nil }
       joined += unit
     }
-    return joined.count == frame.record.plaintextLength ? joined : nil
+    guard joined.count == frame.record.plaintextLength else { return nil }
+    standsIn = true
+    return joined
   }
 
   private mutating func decode(_ frame: VersionFrames.Frame, above: Int) async throws -> DecodedFrame? {

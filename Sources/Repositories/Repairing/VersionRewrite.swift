@@ -14,6 +14,7 @@ package struct VersionRewrite: Sendable {
   package var clock: StoreClock = .system
   private let found = Locked<Set<Digest>>([])
   private let needed = Locked<Set<Digest>>([])
+  private let database = Locked(false)
 
   /// - Parameter folder: for files without names.
   package init(_ repository: Repository, chain: ChainID, state: StateFolder, tables folder: String) {
@@ -28,6 +29,8 @@ package struct VersionRewrite: Sendable {
   package var spoiltPacks: Set<Digest> { found.withLock { $0 } }
   /// Those that the version needs now that it is written anew.
   package var neededPacks: Set<Digest> { needed.withLock { $0 } }
+  /// The version's first member, which is the database, was read whole at the target, whatever became of the others.
+  package var hasDatabase: Bool { database.withLock { $0 } }
 
   /// - Parameters:
   ///   - manifest: of the version, from wherever it can still be had.
@@ -45,7 +48,9 @@ package struct VersionRewrite: Sendable {
     let sources = SalvageSources(pages: local, blocks: blocks, packs: packs)
     guard let core = manifest.core else { return false }
     var spoilt: Set<Digest> = []
-    let salvaged = try await salvage.members(from: sources, noting: &spoilt)
+    let salvaged = try await salvage.members(from: sources, noting: &spoilt) { member in
+      if member == 0 { database.withLock { $0 = true } }
+    }
     try note(spoilt.union(packs?.spoilt ?? []), dryRun: dryRun)
     guard let members = salvaged else { return false }
     if !dryRun { try await write(manifest, core, members) }
