@@ -502,8 +502,9 @@ import Testing
     #expect(try await restores(version, road) == content)
   }
 
-  /// What the newest version needs of the other pack is whole, what the one before it needs is not.
-  @Test func `who needs a pack still that a repair found spoilt is not said to be saved`() async throws {
+  /// Three versions, and the largest pack of each. What the newest one needs of the second pack is whole, what the one
+  /// before it needs is not.
+  private func overlapping() async throws -> (road: Road, versions: [VersionSummary], packs: [ObjectName]) {
     let road = try await Road()
     var database = DatabaseSource(name: "app", path: try road.database(rows: 1600))
     database.delta = false
@@ -517,6 +518,11 @@ import Testing
       packs.append(try #require(new.max { $0.value.count < $1.value.count }?.key))
     }
     road.store.content[packs[1]]?[5000] ^= 1
+    return (road, versions, packs)
+  }
+
+  @Test func `who needs a pack still that a repair found spoilt is not said to be saved`() async throws {
+    let (road, versions, packs) = try await overlapping()
     var request = RepairRepository.Request(databases: [])
     request.packs = [packs[0].text]
     let outcome = try await RepairRepository(road.world).run(request, at: road.target)
@@ -534,6 +540,47 @@ import Testing
     let again = try await RepairRepository(road.world).run(request, at: road.target)
     #expect(again.saved.map(\.id) == [id] && again.failures.isEmpty)
     #expect(try !HarmedVersions(of: chain, in: state).contains(newest))
+  }
+
+  /// The oldest version comes last.
+  @Test func `what a repair that is cut has found spoilt is remembered, and takes back no word`() async throws {
+    let (road, versions, packs) = try await overlapping()
+    let lookup = try await VersionLookup(at: road.target, road.world)
+    let history = try #require(try await lookup.histories().first)
+    let newest = try #require(history.versions.first { $0.id.hex == versions[2].id })
+    let said = try await lookup.repository.annotations(of: newest.chain, state: lookup.state)
+    let now = said.time(for: newest, now: road.world.now())
+    let items = [Annotation.Item(.foundDamaged, "found earlier")]
+    try await lookup.repository.annotate(newest, items, now: now, state: lookup.state)
+    let repository = try await road.target.open(road.world)
+    let state = try StateFolder(road.world.stateFolder, repository: repository.id)
+    let (chain, id) = (newest.chain, newest.id)
+    let isKnownBefore = Locked(false)
+    var target = road.target
+    target.store = HookedStore(
+      road.store,
+      beforePut: { name async throws(StoreError) in
+        guard name.text.hasPrefix("versions/"), name.text.contains("/000000000001-") else { return }
+        let isKnown = (try? HarmedVersions(of: chain, in: state).contains(id)) ?? false
+        isKnownBefore.withLock { $0 = isKnown }
+        throw StoreError(.forbidden, "no more")
+      })
+    var request = RepairRepository.Request(databases: [])
+    request.packs = [packs[0].text]
+    let outcome = try await RepairRepository(road.world).run(request, at: target)
+    #expect(isKnownBefore.withLock { $0 })
+    #expect(outcome.saved.isEmpty && outcome.elsewhere.map(\.id) == [versions[1].id])
+    #expect(outcome.failures.first?.message.hasSuffix("version \(versions[2].id.prefix(8)) needs it still") == true)
+    #expect(outcome.failures.count == 2)
+    #expect(try HarmedVersions(of: chain, in: state).contains(id))
+    let listed = try await ListVersions(road.world).run(at: road.target).versions
+    #expect(listed.first { $0.id == versions[2].id }?.foundDamaged == "found earlier")
+    // Once it is written anew without that pack, nothing of it holds any more.
+    request.packs = [packs[1].text]
+    #expect(try await RepairRepository(road.world).run(request, at: road.target).saved.map(\.id) == [versions[2].id])
+    #expect(try !HarmedVersions(of: chain, in: state).contains(id))
+    let after = try await ListVersions(road.world).run(at: road.target).versions
+    #expect(after.first { $0.id == versions[2].id }?.foundDamaged == nil)
   }
 
   /// A page of a proxy in the place of one answer.

@@ -73,13 +73,19 @@ struct ChainRepair {
         packs = WholePacks(of: newest, without: chain.damagedPacks, repository, state: state, tables: world.tables)
       }
       var isNewestLost = false
-      for version in chain.harmed.reversed() {
-        let isLost = try await repair(version, images, annotations, &outcome)
-        if isLost, version.sequence == chain.versions.last?.sequence { isNewestLost = true }
+      do {
+        for version in chain.harmed.reversed() {
+          let isLost = try await repair(version, images, annotations, &outcome)
+          if isLost, version.sequence == chain.versions.last?.sequence { isNewestLost = true }
+        }
+        // Where one cannot be written anew, it is whole all the same.
+        for version in leaning.reversed() { _ = try await save(version, images, &outcome) }
+      } catch {
+        // What was written until then is judged all the same. What fails now, too, is not what ended it.
+        try? await settle(annotations, &outcome)
+        throw error
       }
-      // Where one cannot be written anew, it is whole all the same.
-      for version in leaning.reversed() { _ = try await save(version, images, &outcome) }
-      try await tellUnnamed(&outcome)
+      try await settle(annotations, &outcome)
       if isNewestLost, !request.dryRun, let source {
         // Last: what it leaves on this machine takes the place of images that older versions may be saved from.
         images.releaseBases()
@@ -133,19 +139,30 @@ struct ChainRepair {
     return leaning
   }
 
+  /// Versions that were written anew before it was seen that packs which they need are spoilt: whether they need what is
+  /// spoilt of them nobody has looked.
+  private var withdrawn: [Needing] { saved.filter { !$0.packs.isDisjoint(with: unnamed) } }
+
+  /// Says of the versions that were written anew what is known at the end: some later one may have been read from a pack
+  /// that is spoilt, and that one of them needs.
+  private func settle(_ annotations: Annotations, _ outcome: inout RepairRepository.Outcome) async throws {
+    let ids = Set(withdrawn.compactMap(\.id).map(\.hex))
+    outcome.saved.removeAll { version in version.id.map { ids.contains($0) } ?? false }
+    try remember(withdrawn)
+    let whole = saved.filter { $0.version.isHarmed && $0.packs.isDisjoint(with: unnamed) }
+    for version in whole { takeBackDoubts(of: version.id) }
+    try await tellUnnamed(&outcome)
+    for version in whole { _ = try await unflag(version.version, annotations) }
+  }
+
   /// Tells of packs that were found spoilt only while versions were read to be saved, as long as some version needs them.
-  /// Whether it needs what is spoilt of them nobody has looked: one that was saved before that was seen is not said to be.
   private func tellUnnamed(_ outcome: inout RepairRepository.Outcome) async throws {
     guard !unnamed.isEmpty else { return }
-    let again = saved.filter { !$0.packs.isDisjoint(with: unnamed) }
-    let withdrawn = Set(again.compactMap(\.id).map(\.hex))
-    outcome.saved.removeAll { version in version.id.map { withdrawn.contains($0) } ?? false }
-    try remember(again)
     let anew = Set(saved.map(\.version.sequence))
     let others = try await versions(of: chain.whole, needing: unnamed).filter { !anew.contains($0.version.sequence) }
     let lost = try await versions(of: chain.harmed, needing: unnamed).filter { !anew.contains($0.version.sequence) }
     for pack in unnamed.sorted() {
-      let mendable = (others + again).filter { $0.packs.contains(pack) }
+      let mendable = (others + withdrawn).filter { $0.packs.contains(pack) }
       // What is lost is told already: it names a pack that nothing else would.
       let needing = mendable.isEmpty ? lost.filter { $0.packs.contains(pack) } : mendable
       guard let first = needing.first else { continue }
@@ -202,11 +219,7 @@ struct ChainRepair {
   ) async throws -> Bool {
     var version = version
     guard let isSaved = try await save(version, images, &outcome) else { return false }
-    guard !isSaved else {
-      takeBackDoubts(of: id(of: version))
-      _ = try await unflag(version, annotations)
-      return false
-    }
+    guard !isSaved else { return false }
     // Who was told of packs has read no others: nothing but the try to save it says what the database lacks.
     let isRead = request.packs.isEmpty || hasDatabase
     version.sparesDatabase = version.sparesDatabase && isRead
@@ -268,6 +281,8 @@ struct ChainRepair {
     defer {
       unnamed.formUnion(rewrite.spoiltPacks.subtracting(chain.damagedPacks))
       hasDatabase = rewrite.hasDatabase
+      // Who is killed before the end has told nobody else.
+      try? remember(withdrawn)
     }
     let isSaved = try await rewrite.run(
       manifest, from: local, blocks: blocks, packs: packs, dryRun: request.dryRun)
