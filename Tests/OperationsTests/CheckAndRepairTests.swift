@@ -583,6 +583,40 @@ import Testing
     #expect(after.first { $0.id == versions[2].id }?.foundDamaged == nil)
   }
 
+  /// The leaves of all of them lie in it.
+  @Test func `a damaged frame of maps is not asked for again for each small companion`() async throws {
+    let road = try await Road()
+    var database = DatabaseSource(name: "app", path: try road.database(rows: 200))
+    database.companions = [Companion("att")]
+    try FileManager.default.createDirectory(atPath: road.scratch.file("att"), withIntermediateDirectories: true)
+    var random = SeededRandom(11)
+    for number in 0..<300 { try writeFile(road.scratch.file("att/\(number)"), random.bytes(1000)) }
+    let version = try #require(try await road.push(database).pushed.first?.version)
+    let content = try await dump(database.path)
+    let lookup = try await VersionLookup(at: road.target, road.world)
+    let facts = try #require(try await lookup.histories().first?.versions.first)
+    let manifest = try await lookup.repository.readManifest(facts.name)
+    let table = try await PackTable(of: manifest, repository: lookup.repository, state: nil)
+    let entry = try #require(table.all.max { $0.length < $1.length })
+    let packs = OpenPacks(table, repository: lookup.repository, chain: facts.chain, state: nil)
+    let frames = try await packs.open(entry.number).directory.frames
+    let node = try #require(frames.filter { $0.type == .node }.max { $0.unitLengths.count < $1.unitLengths.count })
+    #expect(node.unitLengths.count > 100)
+    let pack = Layout.pack(entry.name, of: facts.chain)
+    road.store.content[pack]?[node.sealedRange.lowerBound + 5] ^= 1
+    let asked = Locked(0)
+    var target = road.target
+    target.store = HookedStore(
+      road.store,
+      beforeGet: { name async throws(StoreError) in
+        if name == pack { asked.withLock { $0 += 1 } }
+      })
+    let outcome = try await RepairRepository(road.world).run(.init(databases: [database]), at: target)
+    #expect(outcome.isWhole && outcome.saved.map(\.id) == [version.id])
+    #expect(try await restores(version, road) == content)
+    #expect(asked.withLock { $0 } < 40)
+  }
+
   /// A page of a proxy in the place of one answer.
   private final class MaintainedStore: ObjectStore {
     let base: MemoryStore

@@ -3527,6 +3527,8 @@ MUTANTS = [
            "return try await saidBefore().damage(of: facts) == known", "return try await saidBefore().damage(of: facts) == (MUTANT ? nil : known)", (r"OperationsTests\.CompanionRepair",)),
     mutant("a repair takes back what only a drill may", "Operations/Repairing/ChainRepair.swift",
            "isMeant(by: known), !DrillProof.isOfImage(known), request", "isMeant(by: known), MUTANT || !DrillProof.isOfImage(known), request", (r"OperationsTests\.CompanionRepair",)),
+    mutant("a lost frame of maps is asked for again", "Repositories/Repairing/LostNodes.swift",
+           "errors.withLock { $0[frame] = error }", "if !MUTANT { errors.withLock { $0[frame] = error } }", (r"OperationsTests\.CheckAndRepair",)),
     mutant("a database that nobody read is whole", "Operations/Repairing/ChainRepair.swift",
            "request.packs.isEmpty || hasDatabase", "request.packs.isEmpty || MUTANT || hasDatabase", (r"OperationsTests\.CompanionRepair",)),
     mutant("what a repair read whole is lost", "Repositories/Repairing/VersionRewrite.swift",

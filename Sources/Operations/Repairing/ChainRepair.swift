@@ -19,6 +19,7 @@ struct ChainRepair {
   /// file, as they are here, and in later packs.
   private var blocks: LocalBlocks?
   private var packs: WholePacks?
+  private let nodes = LostNodes()
   /// What the manifest that was seen last says of the version before its own: the target need not know it any more.
   private var predecessor: (sequence: UInt64, id: Digest)?
   /// Whether the database of the version that was tried last was read whole at the target.
@@ -272,7 +273,8 @@ struct ChainRepair {
 
   /// Writes the version anew, when all of its content can be had. It needs no pack then that is known to be damaged.
   private mutating func isSaved(_ version: CheckedVersion, _ images: LocalImages) async throws -> Bool {
-    let rewrite = VersionRewrite(repository, chain: chain.chain, state: state, tables: world.tables)
+    var rewrite = VersionRewrite(repository, chain: chain.chain, state: state, tables: world.tables)
+    rewrite.nodes = nodes
     let found = try await manifest(of: version, rewrite)
     predecessor = found?.core?.predecessor
     hasDatabase = false

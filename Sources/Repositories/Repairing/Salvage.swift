@@ -9,8 +9,14 @@ struct Salvage: Sendable {
   private let repository: Repository
   private let state: StateFolder
   private let folder: String
+  private let nodes: LostNodes
 
-  init(_ manifest: StoredManifest, _ repository: Repository, state: StateFolder, tables folder: String) {
+  /// - Parameter nodes: what was lost of maps before, of this version or of others of its chain.
+  init(
+    _ manifest: StoredManifest, _ repository: Repository, state: StateFolder, tables folder: String,
+    besides nodes: LostNodes = LostNodes()
+  ) {
+    self.nodes = nodes
     self.manifest = manifest
     self.repository = repository
     self.state = state
@@ -53,7 +59,7 @@ struct Salvage: Sendable {
       let packs = OpenPacks(
         table, repository: repository, chain: manifest.name.chain, state: state, keepsFingerprints: true)
       return try TolerantFrames(
-        VersionFrames(manifest: manifest, packs: packs), from: sources, state: state, in: folder)
+        VersionFrames(manifest: manifest, packs: packs), from: sources, noting: nodes, state: state, in: folder)
     } catch let error where error.isDamage {
       return nil
     }
@@ -113,7 +119,6 @@ extension TolerantFrames {
   ) async throws {
     let demands = try FileTable<RestorePlan.Demand>(capacity: Int(file.unitCount), in: folder)
     var unit = 0
-    let map = MapReader(manifest: frames.manifest, packs: frames.packs)
     try await map.forEachRun(of: file, root: root) { run in
       if run.pack != UnitLocation.zeros {
         demands.append(

@@ -8,6 +8,8 @@ struct TolerantFrames {
   private static let framesAlone = 3
 
   let frames: VersionFrames
+  /// Of the version's members.
+  let map: MapReader
   private let sources: SalvageSources?
   private let state: StateFolder
   private let decoder: FrameDecoder
@@ -31,13 +33,16 @@ struct TolerantFrames {
   /// A frame is lost, and its units were had elsewhere: what was decoded is not all as the target has it.
   private(set) var standsIn = false
 
-  /// - Parameter sources: a frame all of whose units are found there is as good as at hand, and what rests on it can be
-  ///   decoded.
+  /// - Parameters:
+  ///   - sources: a frame all of whose units are found there is as good as at hand, and what rests on it can be decoded.
+  ///   - nodes: frames of maps that are lost are noted there, and asked for no more.
   /// - Throws: `.stateFolder`.
   init(
-    _ frames: VersionFrames, from sources: SalvageSources?, state: StateFolder, in folder: String
+    _ frames: VersionFrames, from sources: SalvageSources?, noting nodes: LostNodes? = nil, state: StateFolder,
+    in folder: String
   ) throws(RepositoryError) {
     self.frames = frames
+    map = MapReader(manifest: frames.manifest, packs: frames.packs, noting: nodes)
     self.sources = sources
     self.state = state
     decoder = FrameDecoder(keys: frames.packs.repository.keys)

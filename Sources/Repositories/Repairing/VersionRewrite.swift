@@ -12,6 +12,8 @@ package struct VersionRewrite: Sendable {
   private let folder: String
   /// By which listings that are late are waited for.
   package var clock: StoreClock = .system
+  /// What is lost of maps, for all versions of the chain that are written anew.
+  package var nodes = LostNodes()
   private let found = Locked<Set<Digest>>([])
   private let needed = Locked<Set<Digest>>([])
   private let database = Locked(false)
@@ -44,7 +46,7 @@ package struct VersionRewrite: Sendable {
     _ manifest: StoredManifest, from local: LocalPages?, blocks: LocalBlocks? = nil, packs: WholePacks? = nil,
     dryRun: Bool
   ) async throws -> Bool {
-    let salvage = Salvage(manifest, repository, state: state, tables: folder)
+    let salvage = Salvage(manifest, repository, state: state, tables: folder, besides: nodes)
     let sources = SalvageSources(pages: local, blocks: blocks, packs: packs)
     guard let core = manifest.core else { return false }
     var spoilt: Set<Digest> = []

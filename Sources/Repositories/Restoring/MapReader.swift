@@ -14,13 +14,16 @@ struct MapReader: Sendable {
 
   let manifest: StoredManifest
   let packs: OpenPacks
+  /// For who goes on where a map is lost.
+  private let lost: LostNodes?
   private typealias NodeFrame = (record: FrameRecord, plain: [UInt8])
   /// Those that were needed last.
   private let kept = Locked<[(place: FramePlace, frame: NodeFrame)]>([])
 
-  init(manifest: StoredManifest, packs: OpenPacks) {
+  init(manifest: StoredManifest, packs: OpenPacks, noting lost: LostNodes? = nil) {
     self.manifest = manifest
     self.packs = packs
+    self.lost = lost
   }
 
   /// Hands out the runs of a member, in order, leaf by leaf; checked to cover it exactly.
@@ -143,10 +146,31 @@ struct MapReader: Sendable {
     let places = Set(locations.map { FramePlace(pack: $0.pack, frame: $0.frame) }).sorted()
     var found: [FramePlace: NodeFrame] = [:]
     for (place, frame) in kept.withLock({ $0 }) { found[place] = frame }
-    try await openPacks(of: places.filter { found[$0] == nil })
+    let missing = places.filter { found[$0] == nil }
+    try lost?.demandNone(of: missing, in: packs.table)
+    do {
+      found.merge(try await fetch(missing)) { _, fetched in fetched }
+    } catch let error where error.isDamage {
+      lost?.note(missing, error, in: packs.table)
+      throw error
+    }
+    let last = places.suffix(Self.framesKept).compactMap { place in found[place].map { (place: place, frame: $0) } }
+    kept.withLock { $0 = last }
+    return try locations.map { location in
+      guard let frame = found[FramePlace(pack: location.pack, frame: location.frame)], frame.record.type == .node else {
+        throw broken("points at something that is no node")
+      }
+      return try frame.record.slice(frame.plain, unit: Int(location.unit))
+    }
+  }
+
+  /// - Parameter places: ascending.
+  private func fetch(_ places: [FramePlace]) async throws -> [FramePlace: NodeFrame] {
+    try await openPacks(of: places)
+    var found: [FramePlace: NodeFrame] = [:]
     var wanted: [FrameFetch.Frame] = []
     let decoder = FrameDecoder(keys: packs.repository.keys)
-    for place in places where found[place] == nil {
+    for place in places {
       if place.pack == UnitLocation.thisObject {
         guard manifest.object.directory.frames.indices.contains(Int(place.frame)) else {
           throw broken("points outside the manifest")
@@ -161,14 +185,7 @@ struct MapReader: Sendable {
       NodeFrame(frame.record, try frame.decode(sealed, with: decoder, prefix: nil))
     }
     found.merge(fetched) { _, fetched in fetched }
-    let last = places.suffix(Self.framesKept).compactMap { place in found[place].map { (place: place, frame: $0) } }
-    kept.withLock { $0 = last }
-    return try locations.map { location in
-      guard let frame = found[FramePlace(pack: location.pack, frame: location.frame)], frame.record.type == .node else {
-        throw broken("points at something that is no node")
-      }
-      return try frame.record.slice(frame.plain, unit: Int(location.unit))
-    }
+    return found
   }
 
   /// Directories that are not at hand are asked for at once.
