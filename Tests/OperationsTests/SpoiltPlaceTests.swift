@@ -30,7 +30,7 @@ import Testing
     func told(_ words: String) -> Int { road.notices.said.withLock { $0.count { $0.contains(words) } } }
   }
 
-  enum Look: String, CaseIterable { case list, status, pull, pullAll, prune }
+  enum Look: String, CaseIterable { case list, status, pull, pullAll, prune, keys }
 
   private func look(_ look: Look, _ machine: Machine) async throws {
     let (world, target) = (machine.road.world, machine.road.target)
@@ -45,6 +45,7 @@ import Testing
       let folder = try Scratch()
       let all = try await RestoreAll(Pull(world)).run(.pull(into: folder.path), from: target, host: nil)
       #expect(all.done.count == 1 && all.failures.isEmpty)
+    case .keys: #expect(try await ManageKeys(world).list(at: target).map(\.current) == [true])
     case .prune:
       // It is to write there: no doubt may be left.
       var dry = PruneRepository.Request()

@@ -20,8 +20,8 @@ package struct ManageKeys: Sendable {
 
   package func list(at target: TargetAccess) async throws -> [Slot] {
     try await explained("listing the keys of", target) {
-      // Slots and the keyring say all of it.
-      let repository = try await target.open(with: try await target.unlock(), world, lackingConfiguration: true)
+      // Slots and the keyring say all of it. A look lets no other repository in where what is remembered is spoilt.
+      let repository = try await target.open(with: try await target.unlock(), world, isReading: true)
       return try await KeySlots(of: repository).list().map { Slot($0, in: repository) }
     }
   }
