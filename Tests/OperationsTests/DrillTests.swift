@@ -209,12 +209,24 @@ import Testing
       #expect(drilled.hasPassed && !drilled.recorded)
       let said = road.notices.said.withLock { $0 }
       #expect(said.contains { $0.contains("no configuration of the repository can be read") }, "\(said)")
+      #expect(said.contains { $0.contains("until `sealift repair` on this machine") }, "\(said)")
       #expect(said.contains { $0.contains("could not be noted") }, "\(said)")
       var unrecorded = request
       unrecorded.records = false
       #expect(try await drill(road, unrecorded).drilled.map(\.hasPassed) == [true])
     }
     #expect(road.store.content == before)
+  }
+
+  @Test(arguments: [false, true])
+  func `who only drills remembers the configuration however it chooses`(isByName: Bool) async throws {
+    let (road, _) = try await pushed(rows: 20)
+    let scratch = try Scratch()
+    let world = road.withoutState(scratch)
+    let request = isByName ? Self.byName : Self.request()
+    #expect(try await Drill(world).run(request, at: road.target).drilled.map(\.hasPassed) == [true])
+    for name in road.store.content.keys where name.text.hasPrefix("config/") { road.store.content[name] = nil }
+    #expect(try await CheckRepository(world).run(at: road.target, databases: [], .structure).remembersConfiguration)
   }
 
   @Test func `a drill by name is none of another repository that the same key opens`() async throws {

@@ -41,6 +41,7 @@ struct DrillSubjects {
     let lookup = try await VersionLookup(at: target, fresh, seen: world)
     try target.checkPlace(of: lookup.repository, world, isKept: keepsPlace)
     try lookup.repository.checkKeyring(in: lookup.state)
+    lookup.repository.rememberConfiguration(in: lookup.state)
     var subjects = DrillSubjects(repository: lookup.repository)
     for selector in selectors {
       do {

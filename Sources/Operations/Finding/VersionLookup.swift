@@ -42,7 +42,8 @@ struct VersionLookup: Sendable {
   ) async throws {
     let secret = try await target.unlock()
     async let versions = target.store.list(prefix: Layout.versions)
-    let repository = try await target.open(with: secret, world, isReading: isReading, keepsPlace: keepsPlace)
+    let repository = try await target.open(
+      with: secret, world, isReading: isReading, keepsPlace: keepsPlace, seen: seen)
     self.repository = repository
     state = StateFolder(reading: (seen ?? world).stateFolder, repository: repository.id)
     kept = StateFolder(reading: world.stateFolder, repository: repository.id)

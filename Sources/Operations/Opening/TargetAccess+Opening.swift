@@ -16,16 +16,18 @@ extension TargetAccess {
   ///   - keepsPlace: it is to change nothing there: what this machine remembers of the place and is spoilt stays, as of who
   ///     reads. What keeps out who writes keeps it out all the same.
   ///   - tellsLoss: say that no configuration can be read.
+  ///   - seen: the world that may remember it, where `world` is one that has not seen the target.
   /// - Returns: also whether what is seen there may be noted (`Repository.isPlaceProved`).
   /// - Throws: also `.rolledBack` when this machine has seen a newer keyring, or used another repository there.
   func open(
     with secret: UnlockSecret, _ world: World, lackingFile: Bool = false, lackingConfiguration: Bool = false,
-    isReading: Bool = false, keepsPlace: Bool = false, tellsLoss: Bool = true
+    isReading: Bool = false, keepsPlace: Bool = false, tellsLoss: Bool = true, seen: World? = nil
   ) async throws -> Repository {
     var repository: Repository
     do {
       repository = try await opened(
-        with: secret, world, lackingFile: lackingFile, lackingConfiguration: isReading || lackingConfiguration)
+        with: secret, world, lackingFile: lackingFile, lackingConfiguration: isReading || lackingConfiguration,
+        memory: seen?.stateFolder)
     } catch let error as RepositoryError where error.code == .noRepository {
       throw missing(error, world)
     } catch let error as StoreError where error.code == .noTarget {
@@ -68,7 +70,7 @@ extension TargetAccess {
 
   /// One that was typed may be mistyped: it is asked for again.
   private func opened(
-    with secret: UnlockSecret, _ world: World, lackingFile: Bool, lackingConfiguration: Bool
+    with secret: UnlockSecret, _ world: World, lackingFile: Bool, lackingConfiguration: Bool, memory: String?
   ) async throws -> Repository {
     let slots = world.openedSlots ?? OpenedSlots()
     var next = secret
@@ -76,7 +78,7 @@ extension TargetAccess {
       do {
         return try await Repository.open(
           at: store, with: try next.slotSecret(), random: world.random, state: world.stateFolder,
-          lackingFile: lackingFile, lackingConfiguration: lackingConfiguration
+          memory: memory, lackingFile: lackingFile, lackingConfiguration: lackingConfiguration
         ) { slot, secret, repository throws(SealError) in try slots.open(slot, secret, repository) }
       } catch let error as RepositoryError where error.code == .wrongKey {
         guard let another = try await unlockAgain() else { throw error.told(of: next) }

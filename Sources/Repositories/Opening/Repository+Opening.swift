@@ -10,6 +10,7 @@ extension Repository {
   /// - Parameters:
   ///   - state: where this machine remembers which slot opened (`rememberSlot`): that one is tried first; and the
   ///     configuration (`rememberConfiguration`).
+  ///   - memory: where it remembers the configuration, where that is elsewhere.
   ///   - lackingFile: open one without a repository file also where there are no versions.
   ///   - lackingConfiguration: open one of which no configuration can be read, for reading alone.
   ///   - opening: opens a slot; of tests that count how often.
@@ -17,7 +18,7 @@ extension Repository {
   ///   `SealError` `.failed`, without memory; `StoreError`.
   package static func open(
     at store: any ObjectStore, with secret: SlotSecret, random: @escaping RandomSource = systemRandom,
-    state: String? = nil, lackingFile: Bool = false, lackingConfiguration: Bool = false,
+    state: String? = nil, memory: String? = nil, lackingFile: Bool = false, lackingConfiguration: Bool = false,
     opening: @escaping SlotOpening = { slot, secret, repository throws(SealError) in
       try KeySlot.open(slot, secret: secret, repository: repository)
     }
@@ -74,7 +75,7 @@ extension Repository {
           configurations.whole(below: Layout.configurations), keys: keys, at: store)
         var loss = look.loss
         var remembered: SealedConfiguration?
-        if let lost = loss, let state {
+        if let lost = loss, let state = memory ?? state {
           let folder = StateFolder(reading: state, repository: id)
           remembered = SealedConfiguration(rememberedIn: folder, keys: keys, beside: configurations)
           if remembered != nil { loss = broughtBack(lost) }
