@@ -136,7 +136,10 @@ package struct Drill: Sendable {
       version: try summary(of: subject, before, target), findings: proof.image.findings, passed: proof.image.passed,
       unchecked: proof.image.unchecked, recorded: false, isRestored: proof.isRestored)
     remember(proof, of: subject, repository)
-    guard request.records else { return drilled }
+    guard request.records else {
+      rememberHarm(proof, of: subject.facts, repository)
+      return drilled
+    }
     var result = DrillResult(passed: drilled.hasPassed, time: world.now(), text: String(drilled.text.prefix(1000)))
     do {
       let said = try await repository.annotations(of: subject.facts.chain, state: fresh)
@@ -158,6 +161,7 @@ package struct Drill: Sendable {
       drilled.version.drillPassed = result.passed
       drilled.version.drillText = result.text
     } catch {
+      rememberHarm(proof, of: subject.facts, repository)
       let problem = OperationError(error)
       if problem.kind == .cancelled { throw problem }
       world.reporter.notice("\(target.name): the outcome of the drill could not be noted: \(problem.message)")
@@ -196,6 +200,19 @@ package struct Drill: Sendable {
     } catch {
       SourceMemory.forget(facts.id, world)
       world.reporter.notice("the next push may build on what could not be restored: \(error.message)")
+    }
+  }
+
+  /// Where no word of it came to the target nobody else says that it cannot be restored: a push settles the doubt, and the
+  /// version is no better for it.
+  private func rememberHarm(_ proof: DrillProof, of facts: VersionFacts, _ repository: Repository) {
+    guard !proof.isRestored else { return }
+    let state = StateFolder(reading: world.stateFolder, repository: repository.id)
+    do {
+      var harmed = try HarmedVersions(of: facts.chain, in: state, at: repository.place)
+      try harmed.add([facts.id: HarmedVersions.Harm(.content)], of: facts.chain, in: state)
+    } catch {
+      world.reporter.notice("what the drill found is not known any more after the next push: \(error.message)")
     }
   }
 

@@ -117,7 +117,7 @@ struct Soundness {
 
 extension RetentionPlan.Version {
   /// - Parameters:
-  ///   - isHarmed: a check found it so.
+  ///   - isHarmed: a check found it so, or a drill whose word did not come to the target.
   ///   - isDoubted: a drill could not restore it, or a check found it harmed.
   init(_ summary: VersionSummary, contestedFrom: UInt64?, isHarmed: Bool, isDoubted: Bool) {
     self.init(id: summary.id, sequence: summary.sequence, time: summary.time)

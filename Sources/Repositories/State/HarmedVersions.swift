@@ -1,7 +1,8 @@
 package import Sealing
 
-/// Versions of a chain that a check on this machine found harmed, until one finds them whole, or a repair or a drill has
-/// all of their content. `status` tells of them each day, and to `forget` none takes another's place.
+/// Versions of a chain that a check on this machine found harmed, or that a drill could not restore whose word did not come
+/// to the target, until a check finds them whole, or a repair or a drill has all of their content. `status` tells of them
+/// each day, and to `forget` none takes another's place.
 ///
 /// Beside `DoubtedVersions`, which a push settles: what it makes rests on none of them, and they are harmed all the same.
 /// One a line: the hexadecimal id, what proves that it is whole again, where it was found so, and, where that is known, the
