@@ -902,6 +902,33 @@ extension FoundDamagedTests {
     #expect(status.problems.map(\.code) == ["stateFolder"])
     #expect(spoilt.road.files(in: path) == ["in the way"])
   }
+
+  @Test(arguments: ["harmed", "doubted", "damaged"])
+  func `a push does not build on what a check found, whichever file cannot take it`(_ file: String) async throws {
+    let spoilt = try await Spoilt()
+    let repository = try await spoilt.road.target.open(spoilt.road.world)
+    let state = try StateFolder(spoilt.road.world.stateFolder, repository: repository.id)
+    let chain = repository.keys.keyring.chainID(host: "host", database: "app", fork: 0)
+    let folder = "\(state.path)/\(chain.hex)"
+    try writeFile("\(folder)/\(file)", Array("no line\n".utf8))
+    #expect(try await spoilt.check() == [spoilt.versions[1].id])
+    let notices = spoilt.road.notices.said.withLock { $0 }
+    let told = notices.filter { $0.contains("what was found cannot be remembered") }
+    #expect(told.count == 1 && told.allSatisfy { $0.contains("mv '\(folder)/\(file)'") })
+    // The others are written, and nothing else is.
+    #expect(try fileBytes("\(folder)/\(file)") == Array("no line\n".utf8))
+    for other in ["harmed", "doubted", "damaged"] where other != file {
+      #expect(FileManager.default.fileExists(atPath: "\(folder)/\(other)"), "\(other)")
+    }
+    try await spoilt.road.change(spoilt.database.path)
+    let outcome = try await spoilt.road.push(spoilt.database)
+    guard file == "harmed" else {
+      #expect(outcome.pushed.isEmpty && outcome.failures.map(\.error.code) == ["stateFolder"])
+      return
+    }
+    let pushed = try #require(outcome.pushed.first?.version)
+    #expect(try await spoilt.comesBack(pushed))
+  }
 }
 
 /// Packs cannot be had.
