@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Repositories
 import Snapshots
 import Storage
@@ -243,20 +244,51 @@ import Testing
     _ = try await PruneRepository(machine).run(prune, at: road.target)
   }
 
-  @Test func `where the name is spoilt a status has a problem, and a repair says what does not help`() async throws {
+  @Test func `where the name is spoilt a status has a problem`() async throws {
     let spoilt = try await spoiltName()
     let (road, machine) = (spoilt.road, spoilt.machine)
     for databases in [nil, [spoilt.source]] as [[DatabaseSource]?] {
       let problems = try await StatusOfDatabases(machine).run(databases, at: road.target).problems
       #expect(problems.contains { $0.code == "stateFolder" && $0.hint?.contains("\"host\"") == true })
     }
-    _ = try await RepairRepository(machine).run(.init(databases: [spoilt.source]), at: road.target)
-    #expect(spoilt.notices.said.withLock { $0 }.contains { $0.contains("of no help") })
+    // A repair that has nothing to do asks for no name.
+    let repaired = try await RepairRepository(machine).run(.init(databases: [spoilt.source]), at: road.target)
+    #expect(repaired.isWhole && !spoilt.notices.said.withLock { $0 }.contains { $0.contains("of no help") })
     var named = machine
     named.host = "first"
     let problems = try await StatusOfDatabases(named).run(nil, at: road.target).problems
     #expect(!problems.contains { $0.code == "stateFolder" })
     #expect(try await ListVersions(named).show(.latest(database: "app"), at: road.target).summary.host == "first")
+  }
+
+  /// What is had from here is what was pushed, by its hash, whatever this machine is called.
+  @Test(arguments: [true, false])
+  func `where the name is spoilt a repair saves what is here, and pushes nothing`(hasBases: Bool) async throws {
+    let road = try await Road()
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 400))
+    let first = world(road.scratch, called: "first", on: .local("ext4"))
+    let push = Push.Request(database: database, targets: [road.target])
+    let version = try #require(try await Push(first).run(push).pushed.first).version
+    let content = try await dump(database.path)
+    let packs = road.store.content.filter { $0.key.text.hasPrefix("packs/") }
+    let pack = try #require(packs.max { $0.value.count < $1.value.count }?.key)
+    road.store.content[pack]?[5000] ^= 1
+    try writeFile(road.scratch.file("state/host"), [0x66, 0xFF, 0x74, 10])
+    // What it held is in the bases, and nowhere else on this machine.
+    try SQLite.run("update t set body = randomblob(900)", on: database.path)
+    if !hasBases { try FileManager.default.removeItem(atPath: road.scratch.file("state/bases")) }
+    let machine = world(road.scratch, called: "second", on: .local("ext4"))
+    let repaired = try await RepairRepository(machine).run(.init(databases: [database]), at: road.target)
+    #expect(repaired.pushed.isEmpty && repaired.elsewhere.isEmpty)
+    guard hasBases else {
+      #expect(repaired.lost.map(\.id) == [version.id] && repaired.failures.map(\.code) == ["stateFolder"])
+      #expect(repaired.failures.first?.hint?.contains("\"host\"") == true)
+      return
+    }
+    #expect(repaired.isWhole && repaired.saved.map(\.id) == [version.id])
+    let copy = road.scratch.file("restored.db")
+    _ = try await Pull(machine).run(.id(prefix: version.id), from: road.target, to: .file(copy))
+    #expect(try await dump(copy) == content)
   }
 
   /// What this machine has seen, and is not shown any more, may be its own.

@@ -10,6 +10,8 @@ struct ChainRepair {
   private let target: TargetAccess
   private let request: RepairRepository.Request
   private let world: World
+  /// To look at what is here, and no more: by the name that it has in the chain.
+  private let looking: World
   private let state: StateFolder
   /// The chain's database, when it is on this machine.
   private let source: DatabaseSource?
@@ -50,8 +52,12 @@ struct ChainRepair {
     self.world = world
     try StateFiles.makeFolder(world.stateFolder)
     state = try StateFolder(world.stateFolder, repository: repository.id)
-    // Nothing here is taken for what another machine pushed, as by a guess it might be.
-    let host = try? HostName.known(world)
+    // What is had from here is what was pushed, by its hash. Where nobody knows this machine's name, the chain's own says which
+    // database to look at; to push one asks for the name itself.
+    let host = (try? HostName.known(world)) ?? chain.host
+    var looking = world
+    looking.host = host
+    self.looking = looking
     source = request.databases.first { database in
       host.map { repository.keys.keyring.chainID(host: $0, database: database.name, fork: database.fork) }
         == chain.chain
@@ -66,7 +72,7 @@ struct ChainRepair {
         var damaged = try DamagedPacks(of: chain.chain, in: state, at: repository.place)
         try damaged.add(chain.damagedPacks, of: chain.chain, in: state)
       }
-      let images = try await LocalImages(of: source, dryRun: request.dryRun, world)
+      let images = try await LocalImages(of: source, dryRun: request.dryRun, looking)
       defer { images.remove() }
       blocks = try await LocalCompanions.blocks(
         of: source, with: images.file, at: target, keys: repository.keys, world)

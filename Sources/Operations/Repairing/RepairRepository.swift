@@ -82,9 +82,6 @@ package struct RepairRepository: Sendable {
       }
       outcome.copies += copies.map(\.text)
     }
-    if !request.databases.isEmpty, let unnamed = HostName.asked(world).1 {
-      world.reporter.notice("the databases that are here are of no help: \(unnamed.message)")
-    }
     for chain in report.chains where !chain.isSound || suspects.isEmpty {
       var repair = try ChainRepair(chain, repository, target, request, world, said: said)
       do { try await repair.run(&outcome) } catch {
