@@ -168,6 +168,7 @@ import Testing
         try await Restore(Pull(machine)).run(.id(prefix: version.id), from: road.target, restore)
       }
       #expect(unknown?.kind == .failed && unknown?.code == "stateFolder")
+      #expect(unknown?.hint?.contains("\"host\"") == true && unknown?.hint?.contains("--to FILE") == true)
       #expect(!road.files(in: road.scratch.path).contains("in-place.db"))
       // Whoever names both gets it.
       let named = Restore.Request(place: .file(road.scratch.file("copy-of-\(version.host).db")))
@@ -261,6 +262,55 @@ import Testing
     #expect(try await ListVersions(named).show(.latest(database: "app"), at: road.target).summary.host == "first")
   }
 
+  /// Where one host has versions, that is taken by who asks for a database or for all, as by a machine that was made anew. Of
+  /// the place of one version nobody is sure.
+  @Test(arguments: [1, 2])
+  func `where the name is spoilt a person hears of each command what a number of hosts means`(hosts: Int) async throws {
+    let road = try await Road()
+    let first = world(road.scratch, called: "first", on: .local("ext4"))
+    var second = world(road.scratch, called: "second", on: .local("ext4"))
+    second.stateFolder = road.scratch.file("state-of-second")
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 5))
+    for world in [first, second].prefix(hosts) {
+      let pushed = try await Push(world).run(Push.Request(database: database, targets: [road.target]))
+      #expect(pushed.failures.isEmpty)
+    }
+    try writeFile(road.scratch.file("state/host"), [0x66, 0xFF, 0x74, 10])
+    let machine = world(road.scratch, called: "second", on: .local("ext4"))
+    let place = road.scratch.file("in-place.db")
+    func code(_ work: () async throws -> Void) async throws -> String? {
+      do { try await work() } catch let error as OperationError { return error.code }
+      return nil
+    }
+    let show = try await code { _ = try await ListVersions(machine).show(.latest(database: "app"), at: road.target) }
+    let restore = try await code {
+      let request = Restore.Request(place: .origin(["app": place]))
+      _ = try await Restore(Pull(machine)).run(.latest(database: "app"), from: road.target, request)
+    }
+    let restoreAll = try await code {
+      let work = RestoreAll.Work.restore(Restore.Request(place: .origin([:])), paths: ["app": place])
+      _ = try await RestoreAll(Pull(machine)).run(work, from: road.target, host: nil)
+    }
+    let drill = try await code {
+      var request = Drill.Request()
+      (request.databases, request.records) = (["app"], false)
+      let outcome = try await Drill(machine).run(request, at: road.target)
+      #expect(outcome.failures.isEmpty)
+    }
+    let forget = try await code {
+      _ = try await ForgetVersions(machine).plan(.init(.rulesForAll(RetentionRules(last: 1))), at: road.target)
+    }
+    let prune = try await code {
+      var request = PruneRepository.Request()
+      (request.databases, request.dryRun, request.runs) = (["app"], true, .one)
+      _ = try await PruneRepository(machine).run(request, at: road.target)
+    }
+    #expect(restore == "stateFolder" && forget == "stateFolder" && prune == nil)
+    let several: [String?] = hosts == 1 ? [nil, nil, nil] : ["stateFolder", "severalHosts", "severalHosts"]
+    #expect([show, restoreAll, drill] == several)
+    #expect(road.files(in: road.scratch.path).contains("in-place.db") == (hosts == 1))
+  }
+
   /// What is had from here is what was pushed, by its hash, whatever this machine is called.
   @Test(arguments: [true, false])
   func `where the name is spoilt a repair saves what is here, and pushes nothing`(hasBases: Bool) async throws {
@@ -309,6 +359,10 @@ import Testing
     (drill.databases, drill.records) = (["app"], false)
     let drilled = try await Drill(machine).run(drill, at: road.target)
     #expect(drilled.failures.count == 1)
+    // It is no other database, either.
+    drill.databases = ["w"]
+    let other = try await Drill(machine).run(drill, at: road.target)
+    #expect(other.failures.isEmpty && other.drilled.map(\.version.host) == ["second"])
     let all = try await RestoreAll(Pull(machine)).run(.pull(into: folder), from: road.target, host: "second")
     #expect(all.done.map(\.database).sorted() == ["app", "w"])
   }

@@ -76,7 +76,7 @@ struct DrillSubjects {
         name.isSameName(as: $0.name) && chains.ownHost?.isSameName(as: $0.host) == true
       }
       let own = chains.ownHost.map { ChainOwner(host: $0, database: name) }
-      let gone = isOwn ? [] : own.map { chains.vanished($0) } ?? chains.vanished
+      let gone = isOwn ? [] : own.map { chains.vanished($0) } ?? chains.vanished(named: name)
       failures += gone.map { (name, OperationError($0, doing: target)) }
       let isThere = chains.databases.contains { name.isSameName(as: $0.name) && hosts.contains(ExactName($0.host)) }
       guard gone.isEmpty, !isThere else { continue }

@@ -129,6 +129,11 @@ struct ChainsByDatabase {
     return gone.filter { $0.isAmong(wanted) }.map(\.problem)
   }
 
+  /// The same, of any host's databases of that name, for who does not know which host this one is.
+  func vanished(named database: String) -> [RepositoryError] {
+    gone.filter { $0.mayBe(of: database) }.map(\.problem)
+  }
+
   /// Nothing this machine has seen of the database is gone, neither of the chains that are shown nor of others: of another
   /// fork, that is.
   /// - Parameter newest: the chain of its newest version.

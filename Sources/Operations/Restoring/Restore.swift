@@ -189,7 +189,7 @@ package struct Restore: Sendable {
     switch request.place {
     case .file(let path), .home(let path): return path
     case .origin(let paths):
-      let (version, host) = (found.summary, try HostName.known(world))
+      let (version, host) = (found.summary, try ownHost())
       guard host.isSameName(as: version.host) else {
         throw OperationError(
           .usage, code: "otherHost",
@@ -202,6 +202,15 @@ package struct Restore: Sendable {
           hint: "Name the file with --to FILE.")
       }
       return path
+    }
+  }
+
+  private func ownHost() throws -> String {
+    do { return try HostName.known(world) } catch {
+      var problem = OperationError(error)
+      let hints = [problem.hint, "Or restore it to another file with --to FILE, which asks for no name."]
+      problem.hint = hints.compactMap { $0 }.joined(separator: " ")
+      throw problem
     }
   }
 

@@ -37,6 +37,9 @@ package struct VanishedChain: Sendable {
   let owner: ChainOwner?
   package let problem: RepositoryError
 
+  /// Whether it may be one of a database of that name, whosever: a mark of an earlier build does not say what it is of.
+  package func mayBe(of database: String) -> Bool { owner.map { database.isSameName(as: $0.database) } ?? true }
+
   package func isAmong(_ wanted: WantedChains) -> Bool { wanted.contains(chain, owner) }
 }
 
