@@ -79,6 +79,22 @@ import Testing
     #expect(last?.hasPrefix("  3 versions whole (2 were damaged when they were pushed), 1 harmed") == true)
   }
 
+  /// A repair says that there is nothing to do.
+  @Test func `of a lost word a check says the way out, and leads to a repair only where something is damaged`() {
+    let lost = OperationError(.verificationFailed, code: "hole", "a word is gone", hint: "Say it again.")
+    var outcome = CheckRepository.Outcome(target: "t")
+    (outcome.problems, outcome.lostWords, outcome.isSound) = ([lost], [lost], false)
+    #expect(CheckLines.lines(outcome).contains("    Say it again."))
+    #expect(CheckLines.summary(outcome) == "a word is gone" && Check.hint(outcome) == "Say it again.")
+    let fork = OperationError(.verificationFailed, code: "forked", "a fork", hint: "Look.")
+    outcome.problems = [fork, lost]
+    #expect(!CheckLines.lines(outcome).contains("    Look.") && Check.hint(outcome).contains("`sealift repair`"))
+    outcome.problems = [lost]
+    outcome.findings = [.init(object: "o", kind: "missing", what: "w", hint: nil, isDamage: true)]
+    #expect(CheckLines.lines(outcome).contains("    Say it again."))
+    #expect(Check.hint(outcome).contains("`sealift repair`"))
+  }
+
   /// No link is followed, and none that is not in our way is met.
   @Test func `what others keep beside a repository ends no check`() async throws {
     let home = try Home()

@@ -106,6 +106,7 @@ import Testing
     #expect(try await ListVersions(shelf.world).run(at: target).problems.map(\.code) == ["hole"])
     let checked = try await check(shelf)
     #expect(!checked.isSound && checked.problems.map(\.code) == ["hole"])
+    #expect(checked.lostWords.map(\.message) == checked.problems.map(\.message))
     #expect(try await check(shelf, machine(shelf.road, like: shelf.world)).isSound)
     for word in [AnnotateVersions.Word.unpin, .tags(add: [], remove: ["keep"])] {
       let error = await #expect(throws: OperationError.self) { _ = try await shelf.say(word, of: versions[0]) }
@@ -117,6 +118,10 @@ import Testing
     let path = shelf.road.scratch.file("out")
     let pulled = try await Pull(shelf.world).run(.latest(database: "app"), from: target, to: .file(path))
     #expect(pulled.version.id == versions[1].id.hex && told(shelf, "is not listed") == before + 2)
+    let folder = shelf.road.scratch.file("all")
+    try StateFiles.makeFolder(folder)
+    let all = try await RestoreAll(Pull(shelf.world)).run(.pull(into: folder), from: target, host: nil)
+    #expect(all.done.map(\.database) == ["app"] && told(shelf, "is not listed") == before + 3)
   }
 
   @Test func `words that cannot be read are an alarm, and what they may say is not told to be otherwise`() async throws

@@ -50,6 +50,8 @@ package struct CheckRepository: Sendable {
     package var findings: [Finding] = []
     /// What does not fit in a chain as a whole.
     package var problems: [OperationError] = []
+    /// Those of them that no repair mends: what was said of versions, and is lost.
+    package var lostWords: [OperationError] = []
     package var harmed: [Version] = []
     package var whole: [Version] = []
     /// Those of them that an earlier check on this machine found harmed, in what this one did not look at.
@@ -96,9 +98,9 @@ package struct CheckRepository: Sendable {
         of: repository, named: target.name, databases, reading.subset, suspects: [])
       let earlier = Set(await remember(report, reading.subset, repository, at: target.name).map(\.hex))
       var outcome = Outcome(report, target: target.name)
-      let lost = report.chains.compactMap(\.lostWords)
-      outcome.problems += lost.map { OperationError($0, doing: target.name) }
-      if !lost.isEmpty { outcome.isSound = false }
+      outcome.lostWords = report.chains.compactMap(\.lostWords).map { OperationError($0, doing: target.name) }
+      outcome.problems += outcome.lostWords
+      if !outcome.lostWords.isEmpty { outcome.isSound = false }
       outcome.harmedEarlier = outcome.whole.filter { version in version.id.map(earlier.contains) ?? false }
       outcome.lacksConfiguration = repository.lacksConfiguration
       outcome.remembersConfiguration = repository.remembersConfiguration

@@ -197,6 +197,18 @@ struct ChainsByDatabase {
     return try await whole(chain.listing)
   }
 
+  /// What this machine has said, or read, of versions of the same chain, and is not listed. To be asked before `words`: another
+  /// command of this machine may have said it behind the first listing.
+  func lostWords(of facts: VersionFacts) async -> RepositoryError? {
+    do {
+      try await records.demandOwnWords(of: facts.chain, state: seen)
+      return nil
+    } catch {
+      // What else is in the way is told where words are read, and with the mark.
+      return (error as? RepositoryError).flatMap { $0.code == .hole ? $0 : nil }
+    }
+  }
+
   /// What was said of a version since it was pushed; `nil` where that cannot be read.
   func words(of facts: VersionFacts) async -> Annotations? {
     guard let notes = try? await records.of(facts.chain).notes else { return nil }

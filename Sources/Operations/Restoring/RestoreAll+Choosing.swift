@@ -55,9 +55,10 @@ extension RestoreAll {
     _ chains: ChainsByDatabase
   ) async throws -> Version {
     let facts = try await chains.newest(of: database, isNoted: true)
+    let lost = await chains.lostWords(of: facts)
     let words = await chains.words(of: facts)
-    if let unread = words?.unread {
-      pull.world.reporter.notice("\(target.name): \(unread.message). \(unread.hint ?? "")")
+    for problem in [lost, words?.unread].compactMap({ $0 }) {
+      pull.world.reporter.notice("\(target.name): \(problem.message). \(problem.hint ?? "")")
     }
     let found = try await read(facts, words, target, chains)
     var standIn: FoundVersion.StandIn?

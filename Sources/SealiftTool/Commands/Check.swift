@@ -72,7 +72,10 @@ struct Check: SealiftCommand {
     return status
   }
 
-  private static func hint(_ outcome: CheckRepository.Outcome) -> String {
+  static func hint(_ outcome: CheckRepository.Outcome) -> String {
+    // Where nothing else is wrong, a repair would have nothing to do.
+    let isOfWords = outcome.problems.count == outcome.lostWords.count && !outcome.findings.contains(where: \.isDamage)
+    if isOfWords, !outcome.lacksConfiguration, let way = outcome.lostWords.first?.hint { return way }
     let way =
       outcome.lacksConfiguration
       ? wayToConfiguration(outcome)
@@ -114,7 +117,11 @@ enum CheckLines {
       lines.append("    \(finding.what)")
       if let hint = finding.hint { lines.append("    \(hint)") }
     }
-    for problem in outcome.problems { lines.append("  PROBLEM  \(problem.message)") }
+    for problem in outcome.problems {
+      lines.append("  PROBLEM  \(problem.message)")
+      let isOfWords = outcome.lostWords.contains { $0.message == problem.message }
+      if isOfWords, let hint = problem.hint { lines.append("    \(hint)") }
+    }
     for version in outcome.harmed {
       lines.append("  HARMED  \(name(version))")
       for object in version.objects { lines.append("    needs \(object)") }
