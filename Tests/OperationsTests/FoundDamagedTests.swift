@@ -274,6 +274,36 @@ import Testing
     #expect(try fileBytes(path) != bytes)
   }
 
+  @Test(arguments: [true, false])
+  func `a repair that cannot tell which packs are damaged saves nothing, and its dry run says so`(dryRun: Bool)
+    async throws
+  {
+    let spoilt = try await Spoilt()
+    #expect(try await spoilt.check() == [spoilt.versions[1].id])
+    let repository = try await spoilt.road.target.open(spoilt.road.world)
+    let chain = repository.keys.keyring.chainID(host: "host", database: "app", fork: 0)
+    let state = try StateFolder(spoilt.road.world.stateFolder, repository: repository.id)
+    let path = "\(state.path)/\(chain.hex)/damaged"
+    var bytes = try fileBytes(path)
+    bytes[0] ^= 1
+    try writeFile(path, bytes)
+    let before = spoilt.road.store.content
+    var request = RepairRepository.Request(databases: [spoilt.database])
+    request.dryRun = dryRun
+    func repair() async throws -> RepairRepository.Outcome {
+      try await RepairRepository(spoilt.road.world).run(request, at: spoilt.road.target)
+    }
+    let refused = try await repair()
+    #expect(refused.failures.map(\.code) == ["stateFolder"] && refused.saved.isEmpty && refused.lost.isEmpty)
+    #expect(refused.failures.first?.hint?.contains("mv '\(path)'") == true)
+    #expect(spoilt.road.store.content == before)
+    #expect(try fileBytes(path) == bytes)
+    // The way out.
+    try FileManager.default.moveItem(atPath: path, toPath: "\(path).bad")
+    #expect(try await spoilt.check() == [spoilt.versions[1].id])
+    #expect(try await repair().saved.map(\.id) == [spoilt.versions[1].id])
+  }
+
   /// The drill was killed before it could say so at the target, or was told to say nothing there.
   @Test func `who forgets believes the drill of this machine, said or not`() async throws {
     let spoilt = try await Spoilt()

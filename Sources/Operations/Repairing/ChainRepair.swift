@@ -68,10 +68,9 @@ struct ChainRepair {
     let annotations = try await repository.annotations(of: chain.chain, state: state)
     let leaning = try await versions(of: chain.whole, needing: Set(chain.damagedPacks)).map(\.version)
     if !chain.harmed.isEmpty || !leaning.isEmpty {
-      if !request.dryRun {
-        var damaged = try DamagedPacks(of: chain.chain, in: state, at: repository.place)
-        try damaged.add(chain.damagedPacks, of: chain.chain, in: state)
-      }
+      // What is known of other places is not found again here: where it cannot be read the run ends, and a dry one, too.
+      var damaged = try DamagedPacks(of: chain.chain, in: state, at: repository.place)
+      if !request.dryRun { try damaged.add(chain.damagedPacks, of: chain.chain, in: state) }
       let images = try await LocalImages(of: source, dryRun: request.dryRun, looking)
       defer { images.remove() }
       blocks = try await LocalCompanions.blocks(
