@@ -15,12 +15,15 @@ import Testing
   /// Of a third machine, which knows nothing.
   private let scratch: Scratch
 
-  init() async throws {
+  init() async throws { try await self.init(packsPerPartial: 64) }
+
+  /// - Parameter packsPerPartial: of our push.
+  private init(packsPerPartial: Int) async throws {
     scratch = try Scratch()
     shelf = try await Shelf()
     shared = try #require(try await shelf.week(1).first)
     let before = shelf.road.store.content
-    mine = try await shelf.push(40, at: Shelf.monday + Shelf.day)
+    mine = try await shelf.push(40, at: Shelf.monday + Shelf.day, packsPerPartial: packsPerPartial)
     let ours = shelf.road.store.content
     shelf.road.store.content = before
     var clone = shelf
@@ -34,7 +37,7 @@ import Testing
   /// As a repair on the clone does.
   private func writeTheirsAnew() async throws {
     let manifest = try await shelf.repository.readManifest(theirs.name)
-    _ = try await shelf.repository.republish(manifest, revision: 1, state: nil)
+    _ = try await shelf.repository.republish(manifest, revision: mine.revision + 1, state: nil)
   }
 
   private var third: World {
@@ -93,6 +96,25 @@ import Testing
     let path = shelf.road.scratch.file("out")
     let pulled = try await Pull(shelf.world).run(.id(prefix: mine.id.hex), from: shelf.road.target, to: .file(path))
     #expect(pulled.version.id == mine.id.hex)
+  }
+
+  /// They list packs of the very version that cannot be read.
+  @Test func `nor does a partial manifest of our own push give its packs away`() async throws {
+    let long = try await SpoiltBranchTests(packsPerPartial: 1)
+    try await long.expectPacksStayBesidePartials()
+  }
+
+  private func expectPacksStayBesidePartials() async throws {
+    #expect(mine.revision > 0 && theirs.revision == 0)
+    let partials = try await shelf.repository.versionListing(of: mine.chain).versions.filter {
+      $0.sequence == 2 && $0 != mine.name && $0 != theirs.name
+    }
+    try await writeTheirsAnew()
+    let packs = try await shelf.ownPacks(of: mine, among: [shared, theirs])
+    #expect(!packs.isEmpty && !partials.isEmpty)
+    spoil()
+    #expect(try await prune().problems.isEmpty)
+    for object in packs + partials.map(\.objectName) { #expect(shelf.road.store.content[object] != nil) }
   }
 
   @Test(arguments: [false, true])

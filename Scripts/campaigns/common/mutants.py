@@ -3785,6 +3785,10 @@ MUTANTS = [
            "return presence.holds(try", "return try await MUTANT ? true : presence.holds(try", (r"OperationsTests\.SpoiltBranch",)),
     mutant("a dry run stores a manifest again", "Repositories/Repairing/ManifestReturn.swift",
            "guard !dryRun else", "guard !dryRun || MUTANT else", (r"OperationsTests\.SpoiltBranch",)),
+    mutant("what a partial manifest lists is no unknown version's", "Repositories/Pruning/ChainView.swift",
+           "manifests.filter(\.isComplete), atOnce", "manifests.filter { MUTANT || $0.isComplete }, atOnce", (r"OperationsTests\.SpoiltBranch",)),
+    mutant("partial manifests beside a spoilt one go", "Repositories/Pruning/ChainView.swift",
+           "live.spare { !$0.isComplete", "live.spare { !MUTANT && !$0.isComplete", (r"OperationsTests\.SpoiltBranch",)),
     mutant("nobody is told what stays beside a spoilt revision", "Operations/Pruning/PruneRepository.swift",
            "guard packs.objects > 0 else", "guard packs.objects > 0, !MUTANT else", (r"OperationsTests\.SpoiltBranch",)),
 ]

@@ -18,9 +18,9 @@ struct ChainView: Sendable {
   /// Tombstones, annotations and condemned records: nobody ever deletes one.
   let records: Set<ObjectName>
   let live: LiveSet
-  /// Packs that a manifest needs that can be read, alive or not; `nil` where nothing hangs on it. Where a manifest cannot be
-  /// read and a later revision stands in for it, it may have been another version's after all, and then packs that nobody
-  /// claims are that one's.
+  /// Packs that a version needs whose manifest can be read, alive or not; `nil` where nothing hangs on it. Where a manifest
+  /// cannot be read and a later revision stands in for it, it may have been another version's after all, and then packs that
+  /// nobody claims are that one's.
   let claimed: Set<Digest>?
   /// Ids of versions that rested for long enough a week ago by this machine's clock, and still do by the store's.
   let unproved: Set<Digest>
@@ -151,9 +151,11 @@ struct ChainLook: Sendable {
     let place = Layout.tombstones(of: chain)
     // What was not forgotten for long enough counts as any other version, whoever condemned what of it.
     let rested = policy.rested(forgotten, by: tombstones, below: place, at: policy.timeOfBoth(times))
-    let live = try await LiveSet(
+    var live = try await LiveSet(
       manifests, rested, of: forgotten, annotations, condemned: named, packs: packs, tables: tables,
       atOnce: repository.store.traits.concurrency)
+    let places = Set(left.map(\.sequence))
+    live.spare { !$0.isComplete && places.contains($0.sequence) }
     let claimed = left.isEmpty ? nil : try await claims(of: manifests, packs)
     let weekAgo = Int(clamping: policy.now() / 1000) - Int(PrunePolicy.quietWeek / 1000)
     let restedHere = policy.rested(forgotten, by: tombstones, below: place, at: weekAgo)
@@ -197,17 +199,20 @@ struct ChainLook: Sendable {
     return (ascending, ruined, left)
   }
 
-  /// All packs that these manifests need, as far as that can be read at the target.
+  /// All packs that these versions need, as far as that can be read at the target. Not what partial manifests list: they
+  /// may be of the very push whose manifest cannot be read.
   private func claims(of manifests: [VersionFacts], _ packs: [Digest: ObjectInfo]) async throws -> Set<Digest> {
-    var needs: [PackTables.Needs] = []
-    for facts in manifests {
+    let needs = try await bounded(
+      manifests.filter(\.isComplete), atOnce: repository.store.traits.concurrency,
+      within: Repository.manifestBytesAtOnce, of: { $0.length }
+    ) { [tables] facts -> PackTables.Needs? in
       do {
-        needs.append(try await tables.needs(of: facts.name, listed: packs))
+        return try await tables.needs(of: facts.name, listed: packs)
       } catch let error where error.isDamage || (error as? StoreError)?.code == .notFound {
-        continue
+        return nil
       }
     }
-    return tables.names(of: needs)
+    return tables.names(of: needs.compactMap { $0 })
   }
 
   /// The absence of a version that was taken back is explained by no tombstone, unless it was forgotten once more.

@@ -54,6 +54,9 @@ struct LiveSet: Sendable {
     dead = all.filter { !manifests.contains($0.digest) && contested[$0.sequence] == nil }
   }
 
+  /// Leaves manifests where they are that count no more: they are of the push of a version that may still be wanted.
+  mutating func spare(_ isMeant: (VersionFacts) -> Bool) { dead.removeAll(where: isMeant) }
+
   /// One version: two machines that push as one may have made two of one sequence.
   private struct Place: Hashable {
     let sequence: UInt64
