@@ -149,8 +149,10 @@ package struct PruneRepository: Sendable {
   private func tellUnclaimed(_ pruned: PrunedChain, _ target: TargetAccess) {
     let packs = pruned.unclaimed
     guard packs.objects > 0 else { return }
+    let what = packs.objects == 1 ? "a pack" : "\(packs.objects) packs"
+    let stay = packs.objects == 1 ? "stays" : "stay"
     world.reporter.notice(
-      "\(target.name): of '\(pruned.database)' on \(pruned.host) \(packs.objects) packs (\(packs.bytes) bytes) that nothing needs stay: a manifest cannot be read, and may be of another version than the one above it. `sealift check` names it; run `sealift repair` on each machine that pushes '\(pruned.database)', then prune again. If it is of no version, remove it by hand"
+      "\(target.name): of '\(pruned.database)' on \(pruned.host) \(what) (\(packs.bytes) bytes) that nothing needs \(stay): a manifest cannot be read, and may be of another version than the one above it. `sealift check` names it; run `sealift repair` on each machine that pushes '\(pruned.database)', then prune again. If it is of no version, remove it by hand"
     )
   }
 

@@ -109,14 +109,28 @@ struct ChainRepair {
   }
 
   /// Beside another manifest of its place a spoilt one harms no version that is known. It may be of another one, of a
-  /// machine that pushes as this one, and then nobody else knows of it any more.
+  /// machine that pushes as this one, and then nobody else knows of it any more: also where a later revision passes for one
+  /// of its version, and where it was cut.
   private mutating func returnManifests(_ outcome: inout RepairRepository.Outcome) async throws {
+    let broken = chain.findings.filter { finding in
+      [.damaged, .spare, .cut].contains(finding.kind) && ObjectName(finding.object).flatMap({ VersionName($0) }) != nil
+    }
+    guard !broken.isEmpty else { return }
     let kept = ManifestReturn(repository, chain: chain.chain, state: state)
     let harming = Set(chain.harmed.flatMap(\.objects))
-    for finding in chain.findings where finding.kind == .damaged && !harming.contains(finding.object) {
-      guard let manifest = try await kept.run(finding.object, dryRun: request.dryRun), let core = manifest.core else {
-        continue
+    let forgotten = try await repository.forgotten(of: chain.chain, state: state)
+    let versions = chain.versions
+    for finding in broken where !harming.contains(finding.object) {
+      let found = try await kept.run(finding.object, dryRun: request.dryRun) { manifest in
+        guard finding.kind == .spare else { return true }
+        // Of a version that stands there in a later revision, or is to go, it is spare indeed.
+        let isWrittenAnew = versions.contains { version in
+          version.id == manifest.id && version.facts?.revision ?? 0 > manifest.name.revision
+        }
+        guard !isWrittenAnew else { return false }
+        return !forgotten.contains(manifest.id, at: manifest.name.sequence)
       }
+      guard let manifest = found, let core = manifest.core else { continue }
       returned.insert(finding.object)
       outcome.saved.append(
         CheckRepository.Version(

@@ -17,13 +17,16 @@ package struct ManifestReturn: Sendable {
   /// - Parameters:
   ///   - object: its name at the target.
   ///   - dryRun: only find out whether it can be done.
-  /// - Returns: `nil` where it is not kept here, is no version's, or may not be stored again: a record names it, or what it
+  ///   - isWanted: whether it matters that this manifest stands there.
+  /// - Returns: `nil` where it is not kept here, is no version's, is not wanted, or may not be stored again: a record names it, or what it
   ///   needs is not there.
   /// - Throws: `.locked`, `.stateFolder`; `.damaged` when it does not stand there afterwards; `StoreError`.
-  package func run(_ object: String, dryRun: Bool) async throws -> StoredManifest? {
+  package func run(
+    _ object: String, dryRun: Bool, isWanted: (StoredManifest) -> Bool
+  ) async throws -> StoredManifest? {
     guard let name = ObjectName(object).flatMap({ VersionName($0) }), name.chain == chain,
       let bytes = state.kept(name.digest.hex), let manifest = try? repository.openManifest(bytes, name: name),
-      manifest.isComplete
+      manifest.isComplete, isWanted(manifest)
     else { return nil }
     guard !dryRun else { return try await isFree(manifest) ? manifest : nil }
     let lock = try ChainLock(chain, in: state)
