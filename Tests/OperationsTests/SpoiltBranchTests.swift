@@ -107,6 +107,36 @@ import Testing
     #expect(pulled.version.id == mine.id.hex)
   }
 
+  /// It may be what is left of a push that never ended, or of a version that is wanted.
+  @Test(arguments: [64, 1])
+  func `a manifest that was cut keeps its packs until it is stored again`(packsPerPartial: Int) async throws {
+    let branches = try await SpoiltBranchTests(packsPerPartial: packsPerPartial)
+    try await branches.expectCutIsMended()
+  }
+
+  private func expectCutIsMended() async throws {
+    let packs = try await shelf.ownPacks(of: mine, among: [shared, theirs])
+    shelf.road.store.content[mine.name.objectName]?.removeLast()
+    #expect(try await prune().problems.isEmpty)
+    #expect(!packs.isEmpty)
+    for pack in packs { #expect(shelf.road.store.content[pack] != nil) }
+    #expect(shelf.road.notices.said.withLock { $0 }.contains { $0.contains("that nothing needs stay") })
+    let finding = try await check().findings.first { $0.object == mine.name.objectName.text }
+    #expect(finding?.hint?.contains("each machine") == true)
+    let repaired = try await RepairRepository(shelf.world).run(.init(databases: []), at: shelf.road.target)
+    #expect(repaired.saved.map(\.id) == [mine.id.hex])
+    try await expectThreeWhole()
+  }
+
+  @Test func `nor do the packs of a newest version go whose manifest was cut`() async throws {
+    let packs = try await shelf.ownPacks(of: mine, among: [shared, theirs])
+    #expect(!packs.isEmpty)
+    shelf.road.store.content[theirs.name.objectName] = nil
+    shelf.road.store.content[mine.name.objectName]?.removeLast()
+    #expect(try await prune().problems.isEmpty)
+    for pack in packs { #expect(shelf.road.store.content[pack] != nil) }
+  }
+
   /// One that stands there in a later revision, or is to go, is spare on this machine, too.
   @Test(arguments: [false, true])
   func `a repair stores nothing again that is spare indeed`(isForgotten: Bool) async throws {

@@ -3795,6 +3795,12 @@ MUTANTS = [
            "manifests.filter(\.isComplete), atOnce", "manifests.filter { MUTANT || $0.isComplete }, atOnce", (r"OperationsTests\.SpoiltBranch",)),
     mutant("partial manifests beside a spoilt one go", "Repositories/Pruning/ChainView.swift",
            "live.spare { !$0.isComplete", "live.spare { !MUTANT && !$0.isComplete", (r"OperationsTests\.SpoiltBranch",)),
+    mutant("what was cut never was a version's", "Repositories/Pruning/ChainView.swift",
+           "var left = cut.filter { !isGivenUp($0) }", "var left = cut.filter { !MUTANT && !isGivenUp($0) }", (r"OperationsTests\.SpoiltBranch",)),
+    mutant("a manifest that was cut stays so", "Operations/Repairing/ChainRepair.swift",
+           "guard finding.kind == .spare else { return true }", "guard finding.kind == .spare else { return !MUTANT || finding.kind != .cut }", (r"OperationsTests\.SpoiltBranch",)),
+    mutant("nobody is told what to do with a cut manifest", "Repositories/Checking/ChainCheck.swift",
+           "        hint: hint(name))\n    }\n    let later", "        hint: MUTANT ? nil : hint(name))\n    }\n    let later", (r"OperationsTests\.SpoiltBranch",)),
     mutant("nobody is told what stays beside a spoilt revision", "Operations/Pruning/PruneRepository.swift",
            "guard packs.objects > 0 else", "guard packs.objects > 0, !MUTANT else", (r"OperationsTests\.SpoiltBranch",)),
 ]

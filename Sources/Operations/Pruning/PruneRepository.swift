@@ -152,7 +152,7 @@ package struct PruneRepository: Sendable {
     let what = packs.objects == 1 ? "a pack" : "\(packs.objects) packs"
     let stay = packs.objects == 1 ? "stays" : "stay"
     world.reporter.notice(
-      "\(target.name): of '\(pruned.database)' on \(pruned.host) \(what) (\(packs.bytes) bytes) that nothing needs \(stay): a manifest cannot be read, and may be of another version than the one above it. `sealift check` names it; run `sealift repair` on each machine that pushes '\(pruned.database)', then prune again. If it is of no version, remove it by hand"
+      "\(target.name): of '\(pruned.database)' on \(pruned.host) \(what) (\(packs.bytes) bytes) that nothing needs \(stay): a manifest was cut or cannot be read, and its version may need what no other does. `sealift check` names it; run `sealift repair` on each machine that pushes '\(pruned.database)', then prune again. If it is of no version, remove it by hand"
     )
   }
 

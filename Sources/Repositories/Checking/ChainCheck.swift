@@ -188,7 +188,7 @@ package struct ChainCheck: Sendable {
       CheckFinding(
         name.objectName, isLeftover(name) ? .spare : .cut,
         "a manifest has \(size) bytes instead of \(name.length): it was cut, or its push never ended",
-        hint: isLeftover(name) ? nil : hint(name))
+        hint: hint(name))
     }
     let later = manifests.later.map { name in
       CheckFinding.later(name.objectName, "a manifest", isPassedOver: replaced.contains(name) || isGivenUp(name))

@@ -19,8 +19,8 @@ struct ChainView: Sendable {
   let records: Set<ObjectName>
   let live: LiveSet
   /// Packs that a version needs whose manifest can be read, alive or not; `nil` where nothing hangs on it. Where a manifest
-  /// cannot be read and a later revision stands in for it, it may have been another version's after all, and then packs that
-  /// nobody claims are that one's.
+  /// was cut, or cannot be read and a later revision stands in for it, it may have been another version's, and then packs
+  /// that nobody claims are that one's.
   let claimed: Set<Digest>?
   /// Ids of versions that rested for long enough a week ago by this machine's clock, and still do by the store's.
   let unproved: Set<Digest>
@@ -169,9 +169,9 @@ struct ChainLook: Sendable {
   }
 
   /// - Throws: for the first that cannot be read: what it needs is not known. But where all that stood at its place was
-  ///   forgotten, and not pinned, and the chain goes on, nobody needs that. What was cut is no object, and in nobody's way; it
-  ///   goes then, too. Where a later revision of its version can be read, that one tells what the version needs, and this one
-  ///   is left as it is.
+  ///   forgotten, and not pinned, and the chain goes on, nobody needs that, and it goes then. Where a later revision of its
+  ///   version can be read, that one tells what the version needs, and this one is left as it is. So is what was cut, and it
+  ///   is in nobody's way: it may be of a push that never ended, or have been whole once.
   /// - Returns: also those that were left.
   private func manifests(
     _ read: [ReadFacts], cut: [VersionName], _ forgotten: Forgotten, _ annotations: Annotations
@@ -184,7 +184,7 @@ struct ChainLook: Sendable {
     }
     let replaced = ReplacedRevisions(read)
     var ruined = cut.filter(isGivenUp)
-    var left: [VersionName] = []
+    var left = cut.filter { !isGivenUp($0) }
     for (name, result) in read {
       guard case .failure(let problem) = result else { continue }
       if isGivenUp(name) {

@@ -43,8 +43,8 @@ package struct PrunedChain: Sendable {
   package var waitsForVersion = Tally()
   /// Packs that nothing needs, and that are too young to go: a push that runs may be about to refer to them.
   package var young = Tally()
-  /// Packs that nothing needs, and that stay because a manifest cannot be read: a later revision stands in for it, and it may
-  /// have been of another version, whose packs they are.
+  /// Packs that nothing needs, and that stay because a manifest was cut, or cannot be read and a later revision stands in for
+  /// it: it may have been of another version, whose packs they are.
   package var unclaimed = Tally()
   /// Kept by the target: these credentials may not delete, or a lock holds them.
   package var retained = Tally()
