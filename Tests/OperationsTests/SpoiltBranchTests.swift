@@ -137,6 +137,45 @@ import Testing
     for pack in packs { #expect(shelf.road.store.content[pack] != nil) }
   }
 
+  /// The tombstone names their version; of ours nobody has said that it may go.
+  @Test func `that theirs is forgotten does not give our packs away`() async throws {
+    try await writeTheirsAnew()
+    let packs = try await shelf.ownPacks(of: mine, among: [shared, theirs])
+    let ours = shelf.road.store.content[mine.name.objectName]
+    shelf.road.store.content[mine.name.objectName] = nil
+    shelf.road.store.content[theirs.name.objectName] = nil
+    var clone = shelf
+    clone.useOtherState()
+    #expect(try await clone.push(60, at: Shelf.monday + 2 * Shelf.day).sequence == 3)
+    shelf.road.store.content[mine.name.objectName] = ours
+    spoil()
+
+    var request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
+    request.allHosts = true
+    let plan = try await ForgetVersions(third).plan(request, at: shelf.road.target)
+    let chain = try #require(plan.chains.first)
+    #expect(chain.plan.going.map(\.version.sequence) == [1, 2])
+    #expect(try await ForgetVersions(third).carryOut(chain, of: plan).problem == nil)
+    for _ in 1...2 {
+      #expect(try await prune().problems.isEmpty)
+      #expect(!packs.isEmpty && shelf.road.store.content[shared.name.objectName] == nil)
+      for object in packs + [mine.name.objectName] { #expect(shelf.road.store.content[object] != nil) }
+    }
+    #expect(shelf.road.notices.said.withLock { $0 }.contains { $0.contains("that nothing needs stay") })
+    let repaired = try await RepairRepository(shelf.world).run(.init(databases: []), at: shelf.road.target)
+    #expect(repaired.saved.map(\.id) == [mine.id.hex])
+  }
+
+  /// As ever: every pack is some version's that is known.
+  @Test func `where no pack is left over the spoilt revision of a forgotten version goes`() async throws {
+    let manifest = try await shelf.repository.readManifest(shared.name)
+    let anew = try await shelf.repository.republish(manifest, revision: 1, state: nil)
+    #expect(try await shelf.carryOut(shelf.plan(forgetting: shared)) == [1])
+    shelf.road.store.content[shared.name.objectName]?[300] ^= 1
+    #expect(try await prune().problems.isEmpty)
+    for name in [shared.name, anew.name] { #expect(shelf.road.store.content[name.objectName] == nil) }
+  }
+
   /// One that stands there in a later revision, or is to go, is spare on this machine, too.
   @Test(arguments: [false, true])
   func `a repair stores nothing again that is spare indeed`(isForgotten: Bool) async throws {

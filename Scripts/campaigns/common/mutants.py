@@ -3801,6 +3801,12 @@ MUTANTS = [
            "guard finding.kind == .spare else { return true }", "guard finding.kind == .spare else { return !MUTANT || finding.kind != .cut }", (r"OperationsTests\.SpoiltBranch",)),
     mutant("nobody is told what to do with a cut manifest", "Repositories/Checking/ChainCheck.swift",
            "        hint: hint(name))\n    }\n    let later", "        hint: MUTANT ? nil : hint(name))\n    }\n    let later", (r"OperationsTests\.SpoiltBranch",)),
+    mutant("whatever stood at a range's end was forgotten", "Repositories/Pruning/ChainView.swift",
+           "guard let ids = forgotten.ids(", "guard !MUTANT, let ids = forgotten.ids(", (r"OperationsTests\.SpoiltBranch",)),
+    mutant("what shows that another was forgotten goes", "Repositories/Pruning/ChainView.swift",
+           "live.spare { uncertain.contains", "live.spare { !MUTANT && uncertain.contains", (r"OperationsTests\.SpoiltBranch",)),
+    mutant("a spoilt manifest of a forgotten version stays", "Repositories/Pruning/ChainView.swift",
+           "hasUnclaimed ? certain :", "hasUnclaimed || MUTANT ? certain :", (r"OperationsTests\.SpoiltBranch",)),
     mutant("nobody is told what stays beside a spoilt revision", "Operations/Pruning/PruneRepository.swift",
            "guard packs.objects > 0 else", "guard packs.objects > 0, !MUTANT else", (r"OperationsTests\.SpoiltBranch",)),
 ]

@@ -104,6 +104,9 @@ package struct Forgotten: Sendable {
   /// covers was taken back.
   func isGivenUp(_ sequence: UInt64) -> Bool { firm.covers(sequence) }
 
+  /// Of a place that is given up, the ids of the versions that stood there; `nil` where it was whichever did.
+  func ids(givenUpAt sequence: UInt64) -> Set<Digest>? { firm.ids(coveredAt: sequence) }
+
   /// Whether some tombstone covers a version, and was not taken back for it.
   private func covers(_ sequence: UInt64, _ id: Digest) -> Bool {
     if firm.covers(sequence, id) { return true }

@@ -36,6 +36,11 @@ struct TombstoneIndex: Sendable {
     Self.holds(within, sequence) || ends[sequence]?.contains(id) == true
   }
 
+  /// The ids of the versions that ranges cover at a place; `nil` where they cover every version there.
+  func ids(coveredAt sequence: UInt64) -> Set<Digest>? {
+    Self.holds(within, sequence) ? nil : Set(ends[sequence] ?? [])
+  }
+
   /// - Parameter ranges: ascending by where they begin; they may touch, overlap and lie in one another.
   private static func joined(_ ranges: [ClosedRange<UInt64>]) -> [ClosedRange<UInt64>] {
     var joined: [ClosedRange<UInt64>] = []

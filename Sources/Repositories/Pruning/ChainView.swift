@@ -122,7 +122,7 @@ struct ChainLook: Sendable {
       of: chain, listed: RecordListing(objects: notes), state: state)
     let forgotten = try await repository.forgotten(
       of: chain, tombstones: RecordListing(objects: tombstones), notes: RecordListing(objects: notes), state: state)
-    let (manifests, ruined, left) = try manifests(read, cut: listing.cut(versions), forgotten, annotations)
+    let (manifests, certain, left, doubted) = try manifests(read, cut: listing.cut(versions), forgotten, annotations)
     try HighWaterMark.demandReadable(chain, in: state)
     let mark = try HighWaterMark.read(chain, in: state)
     do throws(RepositoryError) {
@@ -154,9 +154,18 @@ struct ChainLook: Sendable {
     var live = try await LiveSet(
       manifests, rested, of: forgotten, annotations, condemned: named, packs: packs, tables: tables,
       atOnce: repository.store.traits.concurrency)
+    let claimed = left.isEmpty && doubted.isEmpty ? nil : try await claims(of: manifests, packs)
+    let hasUnclaimed = packs.keys.contains { pack in
+      !live.packs.contains(pack) && claimed?.contains(pack) == false && !named.contains(pack)
+    }
+    let ruined = hasUnclaimed ? certain : certain + doubted
     let places = Set(left.map(\.sequence))
     live.spare { !$0.isComplete && places.contains($0.sequence) }
-    let claimed = left.isEmpty ? nil : try await claims(of: manifests, packs)
+    if hasUnclaimed {
+      // What can be read there stays as well: without it, what cannot would pass for the version that was forgotten.
+      let uncertain = Set(doubted.map(\.sequence))
+      live.spare { uncertain.contains($0.sequence) }
+    }
     let weekAgo = Int(clamping: policy.now() / 1000) - Int(PrunePolicy.quietWeek / 1000)
     let restedHere = policy.rested(forgotten, by: tombstones, below: place, at: weekAgo)
     return ChainView(
@@ -172,10 +181,10 @@ struct ChainLook: Sendable {
   ///   forgotten, and not pinned, and the chain goes on, nobody needs that, and it goes then. Where a later revision of its
   ///   version can be read, that one tells what the version needs, and this one is left as it is. So is what was cut, and it
   ///   is in nobody's way: it may be of a push that never ended, or have been whole once.
-  /// - Returns: also those that were left.
+  /// - Returns: also those that were left; and those at forgotten places that may be of another version than was forgotten.
   private func manifests(
     _ read: [ReadFacts], cut: [VersionName], _ forgotten: Forgotten, _ annotations: Annotations
-  ) throws -> (facts: [VersionFacts], ruined: [VersionName], left: [VersionName]) {
+  ) throws -> (facts: [VersionFacts], ruined: [VersionName], left: [VersionName], doubted: [VersionName]) {
     let facts = read.compactMap { try? $0.result.get() }
     let newest = facts.filter(\.isComplete).map(\.sequence).max() ?? 0
     func isGivenUp(_ name: VersionName) -> Bool {
@@ -196,7 +205,24 @@ struct ChainLook: Sendable {
       }
     }
     let ascending = facts.sorted { ($0.sequence, $0.revision, $0.digest) < ($1.sequence, $1.revision, $1.digest) }
-    return (ascending, ruined, left)
+    let broken = cut + read.compactMap { name, result in (try? result.get()) == nil ? name : nil }
+    let doubted = Self.doubted(ruined, among: broken, facts, forgotten)
+    return (ascending, ruined.filter { !doubted.contains($0) }, left, Array(doubted))
+  }
+
+  /// At its last place a range covers only the version that it names. Each of these accounts for one manifest of a number,
+  /// unless it can be read there: then it says itself what it needs, and another may have stood beside it.
+  private static func doubted(
+    _ ruined: [VersionName], among broken: [VersionName], _ facts: [VersionFacts], _ forgotten: Forgotten
+  ) -> Set<VersionName> {
+    func number(_ name: VersionName) -> String { "\(name.sequence)-\(name.revision)" }
+    let counts = Dictionary(grouping: broken, by: number).mapValues(\.count)
+    let readable = Dictionary(grouping: facts.filter(\.isComplete), by: \.sequence).mapValues { Set($0.map(\.id)) }
+    return Set(
+      ruined.filter { name in
+        guard let ids = forgotten.ids(givenUpAt: name.sequence) else { return false }
+        return counts[number(name), default: 0] > ids.subtracting(readable[name.sequence] ?? []).count
+      })
   }
 
   /// All packs that these versions need, as far as that can be read at the target. Not what partial manifests list: they
