@@ -31,7 +31,7 @@ struct ChainRepair {
   /// Versions that are written anew, and the packs that they need now.
   private var saved: [Needing] = []
   /// Manifests that were spoilt, and are stored again as they were.
-  private(set) var returned: Set<String> = []
+  private(set) var returned: [String: StoredManifest] = [:]
 
   /// A version, and the packs that it needs.
   private struct Needing {
@@ -131,12 +131,22 @@ struct ChainRepair {
         return !forgotten.contains(manifest.id, at: manifest.name.sequence)
       }
       guard let manifest = found, let core = manifest.core else { continue }
-      returned.insert(finding.object)
+      returned[finding.object] = manifest
       outcome.saved.append(
         CheckRepository.Version(
           id: manifest.id.hex, database: core.database, host: core.host, sequence: core.sequence, time: core.time,
           objects: [finding.object], damaged: core.flags.contains(.damaged)))
     }
+  }
+
+  /// Where two machines pushed as one, as it is now: to whom the manifest that is stored again was missing, the check told of
+  /// a fork that is none any more, or is no damage. Of a dry run, as it would be.
+  /// - Returns: also whether that is the only doubt.
+  func forks() async -> (told: [RepositoryError], isContested: Bool) {
+    let before = (told: chain.problems.filter { $0.code == .forked }, isContested: chain.isContested)
+    guard !returned.isEmpty else { return before }
+    let now = try? await repository.forks(of: chain.chain, with: Array(returned.values), state: state)
+    return now ?? before
   }
 
   /// What was said before the check began.

@@ -98,14 +98,14 @@ package struct RepairRepository: Sendable {
         guard Self.isOfChain(error) else { break }
         continue
       }
-      let revisions = chain.spoiltRevisions.filter { !repair.returned.contains($0.object) }
+      let revisions = chain.spoiltRevisions.filter { !repair.returned.keys.contains($0.object) }
       outcome.unmended += (chain.spoiltRecords.filter(\.isDamage) + revisions).map(CheckRepository.Finding.init)
-      let forks = chain.problems.filter { $0.code == .forked }
-      if chain.isContested {
+      let forks = await repair.forks()
+      if forks.isContested {
         // Both versions are there, and nothing is to be mended: an alarm that never ends is soon not heard.
-        for fork in forks { world.reporter.notice("\(target.name): \(fork.message)") }
+        for fork in forks.told { world.reporter.notice("\(target.name): \(fork.message)") }
       } else {
-        outcome.failures += forks.map { OperationError($0, doing: target.name) }
+        outcome.failures += forks.told.map { OperationError($0, doing: target.name) }
       }
     }
     return outcome

@@ -1,4 +1,4 @@
-import Sealing
+package import Sealing
 import Storage
 
 extension ChainHistory {
@@ -35,5 +35,32 @@ extension Repository {
     let mark = try HighWaterMark.read(history.chain, in: state)
     try ChainProof(history.chain, history.versions + history.displaced, history.forgotten.ranges)
       .check(against: mark, in: state)
+  }
+
+  /// Where two machines pushed to a chain as one, once these manifests stand there again, whether they do yet or not.
+  /// - Parameter state: where the chain's mark is read; nothing else of it is believed.
+  /// - Returns: also whether that is the only doubt.
+  package func forks(
+    of chain: ChainID, with returned: [StoredManifest], state: StateFolder
+  ) async throws -> (told: [RepositoryError], isContested: Bool) {
+    let names = Set(returned.map(\.name))
+    var listing = try await versionListing(of: chain).without(names)
+    var read = try await FactsSource(self, chain, nil).read(listing.versions, keep: false)
+    for manifest in returned {
+      listing = listing.adding(manifest.name)
+      read.append((manifest.name, .success(manifest.facts)))
+    }
+    let forgotten = try await self.forgotten(of: chain, state: nil)
+    let history = HistoryReader(chain: chain, read).finish(isWhole: true, forgotten: forgotten)
+    var forks = history.problems.filter { $0.code == .forked }
+    do {
+      try await checkFreshness(of: listing, history: history, state: state, isReading: true)
+    } catch let problem as RepositoryError where problem.code == .forked {
+      if !forks.contains(where: { $0.message == problem.message }) { forks.append(problem) }
+    } catch is RepositoryError {
+      // What else a check finds was told before.
+    }
+    guard history.contestedFrom != nil else { return (forks, false) }
+    return (forks, (try? checkContested(history, state: state)) != nil)
   }
 }
