@@ -590,17 +590,23 @@ import Testing
     database.companions = [Companion("att")]
     try FileManager.default.createDirectory(atPath: road.scratch.file("att"), withIntermediateDirectories: true)
     var random = SeededRandom(11)
-    for number in 0..<300 { try writeFile(road.scratch.file("att/\(number)"), random.bytes(1000)) }
+    // Nodes of less than 24 KiB ride in the manifest.
+    for number in 0..<2000 { try writeFile(road.scratch.file("att/\(number)"), random.bytes(100)) }
     let version = try #require(try await road.push(database).pushed.first?.version)
     let content = try await dump(database.path)
     let lookup = try await VersionLookup(at: road.target, road.world)
     let facts = try #require(try await lookup.histories().first?.versions.first)
     let manifest = try await lookup.repository.readManifest(facts.name)
     let table = try await PackTable(of: manifest, repository: lookup.repository, state: nil)
-    let entry = try #require(table.all.max { $0.length < $1.length })
     let packs = OpenPacks(table, repository: lookup.repository, chain: facts.chain, state: nil)
-    let frames = try await packs.open(entry.number).directory.frames
-    let node = try #require(frames.filter { $0.type == .node }.max { $0.unitLengths.count < $1.unitLengths.count })
+    var lying: (entry: PackEntry, node: FrameRecord)?
+    for entry in table.all {
+      let frames = try await packs.open(entry.number).directory.frames
+      for frame in frames where frame.type == .node && frame.unitLengths.count > lying?.node.unitLengths.count ?? 0 {
+        lying = (entry, frame)
+      }
+    }
+    let (entry, node) = try #require(lying)
     #expect(node.unitLengths.count > 100)
     let pack = Layout.pack(entry.name, of: facts.chain)
     road.store.content[pack]?[node.sealedRange.lowerBound + 5] ^= 1
