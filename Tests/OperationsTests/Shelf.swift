@@ -41,14 +41,14 @@ struct Shelf {
   @discardableResult
   func push(
     _ seed: UInt64, at time: UInt64, host: String = "host", database: String = "app", tags: [String] = [],
-    flags: Core.Flags = [], fork: UInt32 = 0, packsPerPartial: Int = 64
+    flags: Core.Flags = [], fork: UInt32 = 0, packsPerPartial: Int = 64, size: Int = 80_000
   ) async throws -> VersionFacts {
     let chain = chain(database, host: host, fork: fork)
     var policy = PushSession.Policy(now: { time })
     policy.packsPerPartial = packsPerPartial
     var session = try await PushSession(repository, chain: chain, state: state, policy: policy)
     var random = SeededRandom(seed)
-    let bytes = random.bytes(80_000)
+    let bytes = random.bytes(size)
     let draft = VersionDraft(
       chain: chain, sequence: session.next.sequence, previous: session.next.previous, time: time, host: host,
       database: database, method: .file, flags: flags,

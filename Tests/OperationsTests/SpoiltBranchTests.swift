@@ -17,13 +17,15 @@ import Testing
 
   init() async throws { try await self.init(packsPerPartial: 64) }
 
-  /// - Parameter packsPerPartial: of our push.
-  private init(packsPerPartial: Int) async throws {
+  /// - Parameters:
+  ///   - packsPerPartial: of our push.
+  ///   - size: of our database.
+  private init(packsPerPartial: Int, size: Int = 80_000) async throws {
     scratch = try Scratch()
     shelf = try await Shelf()
     shared = try #require(try await shelf.week(1).first)
     let before = shelf.road.store.content
-    mine = try await shelf.push(40, at: Shelf.monday + Shelf.day, packsPerPartial: packsPerPartial)
+    mine = try await shelf.push(40, at: Shelf.monday + Shelf.day, packsPerPartial: packsPerPartial, size: size)
     let ours = shelf.road.store.content
     shelf.road.store.content = before
     var clone = shelf
@@ -46,10 +48,10 @@ import Testing
     return world
   }
 
-  private func prune() async throws -> PruneRepository.Outcome {
+  private func prune(on machine: World? = nil) async throws -> PruneRepository.Outcome {
     var request = PruneRepository.Request()
     (request.runs, request.minAge) = (.one, 0)
-    return try await PruneRepository(third).run(request, at: shelf.road.target)
+    return try await PruneRepository(machine ?? third).run(request, at: shelf.road.target)
   }
 
   private func check() async throws -> CheckRepository.Outcome {
@@ -141,21 +143,7 @@ import Testing
   @Test func `that theirs is forgotten does not give our packs away`() async throws {
     try await writeTheirsAnew()
     let packs = try await shelf.ownPacks(of: mine, among: [shared, theirs])
-    let ours = shelf.road.store.content[mine.name.objectName]
-    shelf.road.store.content[mine.name.objectName] = nil
-    shelf.road.store.content[theirs.name.objectName] = nil
-    var clone = shelf
-    clone.useOtherState()
-    #expect(try await clone.push(60, at: Shelf.monday + 2 * Shelf.day).sequence == 3)
-    shelf.road.store.content[mine.name.objectName] = ours
-    spoil()
-
-    var request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
-    request.allHosts = true
-    let plan = try await ForgetVersions(third).plan(request, at: shelf.road.target)
-    let chain = try #require(plan.chains.first)
-    #expect(chain.plan.going.map(\.version.sequence) == [1, 2])
-    #expect(try await ForgetVersions(third).carryOut(chain, of: plan).problem == nil)
+    try await forgetTheirs { spoil() }
     for _ in 1...2 {
       #expect(try await prune().problems.isEmpty)
       #expect(!packs.isEmpty && shelf.road.store.content[shared.name.objectName] == nil)
@@ -166,14 +154,61 @@ import Testing
     #expect(repaired.saved.map(\.id) == [mine.id.hex] && repaired.isWhole)
   }
 
-  /// As ever: every pack is some version's that is known.
-  @Test func `where no pack is left over the spoilt revision of a forgotten version goes`() async throws {
+  /// A prune that saw their branch alone took the revision before theirs, and they went on.
+  /// - Parameter harm: what comes over our manifest.
+  private func forgetTheirs(_ harm: () -> Void) async throws {
+    let ours = shelf.road.store.content[mine.name.objectName]
+    shelf.road.store.content[mine.name.objectName] = nil
+    shelf.road.store.content[theirs.name.objectName] = nil
+    var clone = shelf
+    clone.useOtherState()
+    #expect(try await clone.push(60, at: Shelf.monday + 2 * Shelf.day).sequence == 3)
+    shelf.road.store.content[mine.name.objectName] = ours
+    harm()
+
+    var request = ForgetVersions.Request(.rulesForAll(RetentionRules(last: 1)))
+    request.allHosts = true
+    let plan = try await ForgetVersions(third).plan(request, at: shelf.road.target)
+    let chain = try #require(plan.chains.first)
+    #expect(chain.plan.going.map(\.version.sequence) == [1, 2])
+    #expect(try await ForgetVersions(third).carryOut(chain, of: plan).problem == nil)
+  }
+
+  /// What a small push stores is in its manifest: no pack is left over that would tell of it.
+  @Test(arguments: [false, true])
+  func `nor our manifest, where it holds all that is ours`(isCut: Bool) async throws {
+    let small = try await SpoiltBranchTests(packsPerPartial: 64, size: 9000)
+    try await small.expectManifestStays(isCut: isCut)
+  }
+
+  private func expectManifestStays(isCut: Bool) async throws {
+    try await writeTheirsAnew()
+    #expect(try await shelf.ownPacks(of: mine, among: []).isEmpty)
+    try await forgetTheirs {
+      guard isCut else { return spoil() }
+      shelf.road.store.content[mine.name.objectName]?.removeLast()
+    }
+    for _ in 1...2 {
+      #expect(try await prune().problems.isEmpty)
+      #expect(shelf.road.store.content[shared.name.objectName] == nil)
+      #expect(shelf.road.store.content[mine.name.objectName] != nil)
+    }
+    #expect(shelf.road.notices.said.withLock { $0 }.contains { $0.contains("a manifest stays that cannot be read") })
+    let repaired = try await RepairRepository(shelf.world).run(.init(databases: []), at: shelf.road.target)
+    #expect(repaired.saved.map(\.id) == [mine.id.hex] && repaired.isWhole)
+  }
+
+  /// Nothing else tells that it is not of another one.
+  @Test(arguments: [false, true])
+  func `the spoilt revision of a forgotten version goes where this machine has kept it`(isKept: Bool) async throws {
     let manifest = try await shelf.repository.readManifest(shared.name)
     let anew = try await shelf.repository.republish(manifest, revision: 1, state: nil)
     #expect(try await shelf.carryOut(shelf.plan(forgetting: shared)) == [1])
+    let own = try StateFolder(shelf.world.stateFolder, repository: shelf.repository.id)
+    own.keep(try #require(shelf.road.store.content[shared.name.objectName]), as: shared.name.digest.hex)
     shelf.road.store.content[shared.name.objectName]?[300] ^= 1
-    #expect(try await prune().problems.isEmpty)
-    for name in [shared.name, anew.name] { #expect(shelf.road.store.content[name.objectName] == nil) }
+    #expect(try await prune(on: isKept ? shelf.world : third).problems.isEmpty)
+    for name in [shared.name, anew.name] { #expect((shelf.road.store.content[name.objectName] == nil) == isKept) }
   }
 
   /// One that stands there in a later revision, or is to go, is spare on this machine, too.

@@ -148,11 +148,20 @@ package struct PruneRepository: Sendable {
 
   private func tellUnclaimed(_ pruned: PrunedChain, _ target: TargetAccess) {
     let packs = pruned.unclaimed
-    guard packs.objects > 0 else { return }
+    guard packs.objects > 0 else { return tellDoubted(pruned, target) }
     let what = packs.objects == 1 ? "a pack" : "\(packs.objects) packs"
     let stay = packs.objects == 1 ? "stays" : "stay"
     world.reporter.notice(
       "\(target.name): of '\(pruned.database)' on \(pruned.host) \(what) (\(packs.bytes) bytes) that nothing needs \(stay): a manifest was cut or cannot be read, and its version may need what no other does. `sealift check` names it; run `sealift repair` on each machine that pushes '\(pruned.database)', then prune again. If it is of no version, remove it by hand"
+    )
+  }
+
+  /// Without a pack beside it: what a small push stores is in its manifest.
+  private func tellDoubted(_ pruned: PrunedChain, _ target: TargetAccess) {
+    guard pruned.doubted > 0 else { return }
+    let what = pruned.doubted == 1 ? "a manifest stays" : "\(pruned.doubted) manifests stay"
+    world.reporter.notice(
+      "\(target.name): of '\(pruned.database)' on \(pruned.host) \(what) that cannot be read: a version was forgotten at that place, and it may be of another one. `sealift check` names it; run `sealift repair` on each machine that pushes '\(pruned.database)'. If it is of no version, remove it by hand"
     )
   }
 

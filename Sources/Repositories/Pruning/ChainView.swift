@@ -9,6 +9,8 @@ struct ChainView: Sendable {
   let manifests: [VersionFacts]
   /// Manifests that cannot be read, or were cut, of versions that were forgotten.
   let ruined: [VersionName]
+  /// Those at forgotten places that may be of another version than was forgotten: they stay.
+  let doubted: [VersionName]
   let forgotten: Forgotten
   let annotations: Annotations
   /// The records that were there before the manifests were listed.
@@ -155,22 +157,18 @@ struct ChainLook: Sendable {
       manifests, rested, of: forgotten, annotations, condemned: named, packs: packs, tables: tables,
       atOnce: repository.store.traits.concurrency)
     let claimed = left.isEmpty && doubted.isEmpty ? nil : try await claims(of: manifests, packs)
-    let hasUnclaimed = packs.keys.contains { pack in
-      !live.packs.contains(pack) && claimed?.contains(pack) == false && !named.contains(pack)
-    }
-    let ruined = hasUnclaimed ? certain : certain + doubted
     let places = Set(left.map(\.sequence))
     live.spare { !$0.isComplete && places.contains($0.sequence) }
-    if hasUnclaimed {
-      // What can be read there stays as well: without it, what cannot would pass for the version that was forgotten.
-      let uncertain = Set(doubted.map(\.sequence))
-      live.spare { uncertain.contains($0.sequence) }
-    }
+    // What is doubted stays whether packs are left over or not: what a small push stores has no pack. What can be read there
+    // stays as well: without it, what cannot would pass for the version that was forgotten.
+    let uncertain = Set(doubted.map(\.sequence))
+    live.spare { uncertain.contains($0.sequence) }
     let weekAgo = Int(clamping: policy.now() / 1000) - Int(PrunePolicy.quietWeek / 1000)
     let restedHere = policy.rested(forgotten, by: tombstones, below: place, at: weekAgo)
     return ChainView(
-      chain: chain, manifests: manifests, ruined: ruined.filter { rested.isGivenUp($0.sequence) },
-      forgotten: forgotten, annotations: annotations, condemned: condemned, packs: packs,
+      chain: chain, manifests: manifests, ruined: certain.filter { rested.isGivenUp($0.sequence) },
+      doubted: doubted.filter { rested.isGivenUp($0.sequence) }, forgotten: forgotten, annotations: annotations,
+      condemned: condemned, packs: packs,
       records: Set((tombstones + notes).map(\.name) + condemned.map(\.name.objectName)), live: live,
       claimed: claimed,
       unproved: Set(manifests.filter { live.resting.contains($0.digest) && restedHere.contains($0) }.map(\.id)),
@@ -206,23 +204,8 @@ struct ChainLook: Sendable {
     }
     let ascending = facts.sorted { ($0.sequence, $0.revision, $0.digest) < ($1.sequence, $1.revision, $1.digest) }
     let broken = cut + read.compactMap { name, result in (try? result.get()) == nil ? name : nil }
-    let doubted = Self.doubted(ruined, among: broken, facts, forgotten)
-    return (ascending, ruined.filter { !doubted.contains($0) }, left, Array(doubted))
-  }
-
-  /// At its last place a range covers only the version that it names. Each of these accounts for one manifest of a number,
-  /// unless it can be read there: then it says itself what it needs, and another may have stood beside it.
-  private static func doubted(
-    _ ruined: [VersionName], among broken: [VersionName], _ facts: [VersionFacts], _ forgotten: Forgotten
-  ) -> Set<VersionName> {
-    func number(_ name: VersionName) -> String { "\(name.sequence)-\(name.revision)" }
-    let counts = Dictionary(grouping: broken, by: number).mapValues(\.count)
-    let readable = Dictionary(grouping: facts.filter(\.isComplete), by: \.sequence).mapValues { Set($0.map(\.id)) }
-    return Set(
-      ruined.filter { name in
-        guard let ids = forgotten.ids(givenUpAt: name.sequence) else { return false }
-        return counts[number(name), default: 0] > ids.subtracting(readable[name.sequence] ?? []).count
-      })
+    let doubts = DoubtedManifests(broken, among: facts, forgotten)
+    return (ascending, ruined.filter { !doubts.contains($0) }, left, ruined.filter { doubts.contains($0) })
   }
 
   /// All packs that these versions need, as far as that can be read at the target. Not what partial manifests list: they

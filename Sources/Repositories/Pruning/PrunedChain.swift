@@ -33,6 +33,9 @@ package struct PrunedChain: Sendable {
   /// Of those, what stays for a week now because the target shows nothing that proves how late it is there: where nobody
   /// pushes to it any more they stay for ever.
   package let waitsForTime: Int
+  /// Manifests at forgotten places that cannot be read, or were cut, and stay because they may be of another version than was
+  /// forgotten there.
+  package let doubted: Int
   /// Named by records of this run: nothing refers to them from now on.
   package var condemned = Tally()
   /// Not at the target any more.
@@ -60,6 +63,7 @@ package struct PrunedChain: Sendable {
     chain = view.chain
     resting = Set(view.manifests.filter { view.live.resting.contains($0.digest) }.map(\.id)).count
     waitsForTime = view.unproved.count
+    doubted = view.doubted.count
     let newest = view.manifests.last { $0.isComplete }?.version
     host = newest?.host ?? ""
     database = newest?.database ?? ""
