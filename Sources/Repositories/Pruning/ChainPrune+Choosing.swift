@@ -13,8 +13,9 @@ extension ChainPrune {
   /// leave it alone.
   ///
   /// No packs that no manifest claims while one cannot be read that may have been of another version than the one whose
-  /// later revision stands in for it.
-  func candidates(in view: ChainView) -> [ObjectInfo] {
+  /// later revision stands in for it. There a manifest waits until its packs go with it: once it was gone, nobody would claim
+  /// what is too young today, and it would stay as long as the other does.
+  func candidates(in view: ChainView) async throws -> [ObjectInfo] {
     // A record of a clock that ran ahead is not ripe for years: what it names is named again.
     let latest = policy.now().addingReportingOverflow(policy.pause)
     let condemned = names(in: view) { latest.overflow || $0.time <= latest.partialValue }
@@ -25,7 +26,30 @@ extension ChainPrune {
       !condemned.contains(name) && !view.live.packs.contains(name) && !described.contains(name) && isOld(info)
         && view.isClaimed(name)
     }
-    return manifests + (view.live.newestIsSafe ? packs.values.sorted { $0.name < $1.name } : [])
+    let going = view.live.newestIsSafe ? packs : [:]
+    let waiting = try await claimants(in: view, besides: Set(going.keys))
+    return manifests.filter { !$0.isAmong(waiting) } + going.values.sorted { $0.name < $1.name }
+  }
+
+  /// Dead manifests that claim packs which nothing needs and no record names, where nothing else would.
+  /// - Parameter going: packs that are about to be named.
+  private func claimants(in view: ChainView, besides going: Set<Digest>) async throws -> Set<Digest> {
+    guard view.claimed != nil else { return [] }
+    let condemned = allCondemned(in: view)
+    let staying = Set(
+      view.packs.keys.filter { !view.live.packs.contains($0) && !going.contains($0) && !condemned.contains($0) })
+    guard !staying.isEmpty else { return [] }
+    var claimants: Set<Digest> = []
+    for facts in view.live.dead where facts.isComplete {
+      do {
+        let needs = try await tables.needs(of: facts.name, listed: view.packs)
+        if !tables.names(of: [needs]).isDisjoint(with: staying) { claimants.insert(facts.digest) }
+      } catch let error where error.isDamage || (error as? StoreError)?.code == .notFound {
+        // It claims nothing that anybody knows.
+        continue
+      }
+    }
+    return claimants
   }
 
   /// Packs that nothing needs, and that no record names because of their age.

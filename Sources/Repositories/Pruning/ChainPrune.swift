@@ -28,7 +28,7 @@ struct ChainPrune {
     let first = try await look.view()
     guard first.newest != nil else { return nil }
     raiseMark(by: first)
-    let candidates = candidates(in: first)
+    let candidates = try await candidates(in: first)
     if policy.dryRun { return try await forecast(first, candidates, at: firstBegan) }
 
     var outcome = PrunedChain(first)

@@ -99,6 +99,28 @@ import Testing
     try await home.expectAllSafe()
   }
 
+  /// A pack that nobody claims any more would stay as long as the cut manifest does.
+  @Test func `beside a cut manifest what was forgotten waits until its packs are old enough`() async throws {
+    let home = try await PruneHome(versions: 4)
+    let cut = VersionName(
+      chain: home.home.chain, sequence: 4, revision: 0, length: 5000, digest: .sha256(of: [7]))
+    home.home.store.content[cut.objectName] = [1, 2, 3]
+    try await home.forget(2...3)
+    let stored = Int(PruneHome.now / 1000) - 60
+    let store = StagedStore(home.home.store) {
+      $0.listed = { _, listed async throws(StoreError) in
+        listed.map { ObjectInfo(name: $0.name, size: $0.size, stored: stored) }
+      }
+    }
+    let young = try await home.prune(at: store, minAge: PrunePolicy.day)
+    #expect(young.freed.objects == 0 && young.condemned.objects == 0 && young.young.objects == 2)
+    #expect(home.count(below: "versions/") == 5 && home.count(below: "packs/") == 4)
+    let old = try await home.prune(at: store, minAge: PrunePolicy.day, now: PruneHome.now + 2 * PrunePolicy.day)
+    #expect(old.freed.objects == 4 && old.unclaimed.objects == 0)
+    #expect(home.count(below: "versions/") == 3 && home.count(below: "packs/") == 2)
+    #expect(home.names.contains(cut.objectName.text))
+  }
+
   @Test func `packs are as young as the store says, or as old as can be`() async throws {
     let home = try await PruneHome(versions: 2)
     try await home.forget(1...1)
