@@ -211,6 +211,22 @@ import Testing
     for name in [shared.name, anew.name] { #expect((shelf.road.store.content[name.objectName] == nil) == isKept) }
   }
 
+  @Test(arguments: [false, true])
+  func `check says that prune deletes a spoilt manifest only where it does`(isWrittenAnew: Bool) async throws {
+    if isWrittenAnew {
+      let manifest = try await shelf.repository.readManifest(shared.name)
+      _ = try await shelf.repository.republish(manifest, revision: 1, state: nil)
+    }
+    #expect(try await shelf.carryOut(shelf.plan(forgetting: shared)) == [1])
+    shelf.road.store.content[shared.name.objectName]?[300] ^= 1
+    let finding = try await check().findings.first { $0.object == shared.name.objectName.text }
+    let hint = try #require(finding?.hint)
+    #expect(hint.contains("`sealift prune` deletes it") == !isWrittenAnew)
+    #expect(hint.contains("remove it by hand: \(shared.name.objectName)") == isWrittenAnew)
+    #expect(try await prune().problems.isEmpty)
+    #expect((shelf.road.store.content[shared.name.objectName] == nil) == !isWrittenAnew)
+  }
+
   /// One that stands there in a later revision, or is to go, is spare on this machine, too.
   @Test(arguments: [false, true])
   func `a repair stores nothing again that is spare indeed`(isForgotten: Bool) async throws {

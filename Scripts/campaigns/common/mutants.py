@@ -3811,6 +3811,8 @@ MUTANTS = [
            "!$0.isAmong(waiting)", "MUTANT || !$0.isAmong(waiting)", (r"RepositoriesTests\.PruneTests",)),
     mutant("what claims packs that go with it waits for ever", "Repositories/Pruning/ChainPrune+Choosing.swift",
            "!going.contains($0) &&", "(MUTANT || !going.contains($0)) &&", (r"RepositoriesTests\.PruneTests",)),
+    mutant("check says that prune deletes what it keeps", "Repositories/Checking/ChainCheck.swift",
+           "if isGivenUp(name), doubted", "if !MUTANT, isGivenUp(name), doubted", (r"OperationsTests\.SpoiltBranch",)),
     mutant("nobody is told that a spoilt manifest stays", "Operations/Pruning/PruneRepository.swift",
            "guard pruned.doubted > 0 else", "guard pruned.doubted > 0, !MUTANT else", (r"OperationsTests\.SpoiltBranch",)),
     mutant("a fork that a repair has explained is one still", "Operations/Repairing/ChainRepair.swift",

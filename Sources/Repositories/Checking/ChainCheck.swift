@@ -164,6 +164,9 @@ package struct ChainCheck: Sendable {
 
   private static func findings(of manifests: ManifestsLook, _ history: ChainHistory) -> [CheckFinding] {
     let replaced = ReplacedRevisions(manifests.results)
+    let doubted = DoubtedManifests(
+      manifests.unreadable + manifests.later + manifests.cut.map(\.name),
+      among: manifests.results.compactMap { try? $0.result.get() }, history.forgotten)
     // What was cut is no object: beside a whole one of its revision it says nothing.
     func isLeftover(_ name: VersionName) -> Bool {
       history.versions.contains { $0.sequence == name.sequence && $0.revision >= name.revision }
@@ -172,11 +175,20 @@ package struct ChainCheck: Sendable {
       name.sequence < history.newest?.sequence ?? 0 && history.forgotten.isGivenUp(name.sequence)
     }
     func hint(_ name: VersionName) -> String? {
-      if replaced.contains(name) { return nil }
-      if isGivenUp(name) { return "Its version was forgotten: `sealift prune` deletes it." }
-      return history.versions.contains { $0.sequence == name.sequence }
-        ? "Another manifest can be read at its place, and this one may be of another version, of a machine that pushes as this one: run `sealift repair` on each machine that pushes the database, which saves what is harmed and stores this one again where it was kept. If it is still there then, bring it back from a copy of the target, or remove it by hand."
-        : "`sealift repair` writes what can be had of its version anew."
+      let known: String
+      if isGivenUp(name), doubted.contains(name) {
+        known = "A version was forgotten at its place"
+      } else if replaced.contains(name) {
+        return nil
+      } else if isGivenUp(name) {
+        return "Its version was forgotten: `sealift prune` deletes it."
+      } else if history.versions.contains(where: { $0.sequence == name.sequence }) {
+        known = "Another manifest can be read at its place"
+      } else {
+        return "`sealift repair` writes what can be had of its version anew."
+      }
+      return
+        "\(known), and this one may be of another version, of a machine that pushes as this one: run `sealift repair` on each machine that pushes the database, which saves what is harmed and stores this one again where it was kept. If it is still there then, bring it back from a copy of the target, or remove it by hand: \(name.objectName)."
     }
     let broken = manifests.unreadable.map { name in
       let problem = manifests.problem(of: name)
