@@ -555,6 +555,8 @@ import Testing
     let repository = try await road.target.open(road.world)
     let state = try StateFolder(road.world.stateFolder, repository: repository.id)
     let (chain, id) = (newest.chain, newest.id)
+    var doubted = try DoubtedVersions(of: chain, in: state, at: repository.place)
+    try doubted.add(id, of: chain, in: state)
     let isKnownBefore = Locked(false)
     var target = road.target
     target.store = HookedStore(
@@ -565,14 +567,24 @@ import Testing
         isKnownBefore.withLock { $0 = isKnown }
         throw StoreError(.forbidden, "no more")
       })
+    // A word that is put back counts whatever the clock says.
+    var world = road.world
+    let clock = Locked(road.world.now() + 86_400_000)
+    world.now = {
+      clock.withLock { time -> UInt64 in
+        time -= 1000
+        return time
+      }
+    }
     var request = RepairRepository.Request(databases: [])
     request.packs = [packs[0].text]
-    let outcome = try await RepairRepository(road.world).run(request, at: target)
+    let outcome = try await RepairRepository(world).run(request, at: target)
     #expect(isKnownBefore.withLock { $0 })
     #expect(outcome.saved.isEmpty && outcome.elsewhere.map(\.id) == [versions[1].id])
     #expect(outcome.failures.first?.message.hasSuffix("version \(versions[2].id.prefix(8)) needs it still") == true)
     #expect(outcome.failures.count == 2)
     #expect(try HarmedVersions(of: chain, in: state).contains(id))
+    #expect(try DoubtedVersions(of: chain, in: state).contains(id))
     let listed = try await ListVersions(road.world).run(at: road.target).versions
     #expect(listed.first { $0.id == versions[2].id }?.foundDamaged == "found earlier")
     // Once it is written anew without that pack, nothing of it holds any more.
@@ -581,6 +593,41 @@ import Testing
     #expect(try !HarmedVersions(of: chain, in: state).contains(id))
     let after = try await ListVersions(road.world).run(at: road.target).versions
     #expect(after.first { $0.id == versions[2].id }?.foundDamaged == nil)
+  }
+
+  /// What was found damaged `forget` lets go.
+  @Test func `a repair that is cut has taken back what was said of what it saved`() async throws {
+    let (road, database, versions, _) = try await pushed()
+    let lookup = try await VersionLookup(at: road.target, road.world)
+    let history = try #require(try await lookup.histories().first)
+    let said = try await lookup.repository.annotations(of: history.chain, state: lookup.state)
+    for version in history.versions {
+      let now = said.time(for: version, now: road.world.now())
+      let item = Annotation.Item(.foundDamaged, "found earlier")
+      try await lookup.repository.annotate(version, [item], now: now, state: lookup.state)
+    }
+    let pack = try largestPack(road)
+    road.store.content[pack]?[5000] ^= 1
+    // From the third manifest on nothing can be stored any more.
+    let isCut = Locked(false)
+    var target = road.target
+    target.store = HookedStore(
+      road.store,
+      beforePut: { name async throws(StoreError) in
+        let isThird = name.text.hasPrefix("versions/") && name.text.contains("/000000000002-")
+        if isThird { isCut.withLock { $0 = true } }
+        if isCut.withLock({ $0 }) { throw StoreError(.forbidden, "no more") }
+      })
+    var request = RepairRepository.Request(databases: [database])
+    request.packs = [pack.text]
+    let outcome = try await RepairRepository(road.world).run(request, at: target)
+    #expect(isCut.withLock { $0 } && !outcome.isWhole)
+    #expect(outcome.saved.map(\.id) == [versions[3].id, versions[2].id])
+    let listed = try await ListVersions(road.world).run(at: road.target).versions
+    let flagged = listed.filter { $0.foundDamaged != nil }
+    #expect(Set(flagged.map(\.id)) == [versions[0].id, versions[1].id])
+    let plan = try await ForgetVersions(road.world).plan(.init(.rulesForAll(RetentionRules(last: 2))), at: road.target)
+    #expect(plan.chains.flatMap { $0.plan.going.map(\.version.sequence) }.allSatisfy { $0 < 3 })
   }
 
   /// The leaves of all of them lie in it.

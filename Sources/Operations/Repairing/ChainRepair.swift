@@ -30,6 +30,8 @@ struct ChainRepair {
   private var unnamed: Set<Digest> = []
   /// Versions that are written anew, and the packs that they need now.
   private var saved: [Needing] = []
+  /// Of those of them that were harmed, what was known before, and does not hold any more.
+  private var takenBack: [Digest: TakenBack] = [:]
   /// Manifests that were spoilt, and are stored again as they were.
   private(set) var returned: [String: StoredManifest] = [:]
 
@@ -38,6 +40,13 @@ struct ChainRepair {
     let version: CheckedVersion
     let id: Digest?
     let packs: Set<Digest>
+  }
+
+  private struct TakenBack {
+    /// When the word at the target was taken back; `nil` where there was none.
+    let time: UInt64?
+    /// Whether no push of this machine was to build on it.
+    let isDoubted: Bool
   }
 
   init(
@@ -83,9 +92,14 @@ struct ChainRepair {
         for version in chain.harmed.reversed() {
           let isLost = try await repair(version, images, annotations, &outcome)
           if isLost, version.sequence == chain.versions.last?.sequence { isNewestLost = true }
+          // At once: a run that is cut says nothing any more, and `forget` lets go of what was found damaged.
+          try await tellSaved(annotations)
         }
-        // Where one cannot be written anew, it is whole all the same.
-        for version in leaning.reversed() { _ = try await save(version, images, &outcome) }
+        for version in leaning.reversed() {
+          // Where one cannot be written anew, it is whole all the same.
+          _ = try await save(version, images, &outcome)
+          try await tellSaved(annotations)
+        }
       } catch {
         // What was written until then is judged all the same. What fails now, too, is not what ended it.
         try? await settle(annotations, &outcome)
@@ -104,7 +118,7 @@ struct ChainRepair {
     for version in chain.whole {
       // Somebody may have found it damaged after the check had read it: then that is what is known last.
       guard let facts = version.facts, annotations.damage(of: facts) == before.damage(of: facts) else { continue }
-      if try await unflag(version, annotations) { outcome.cleared.append(told(version)) }
+      if try await unflag(version, annotations) != nil { outcome.cleared.append(told(version)) }
     }
   }
 
@@ -175,14 +189,49 @@ struct ChainRepair {
 
   /// Says of the versions that were written anew what is known at the end: some later one may have been read from a pack
   /// that is spoilt, and that one of them needs.
-  private func settle(_ annotations: Annotations, _ outcome: inout RepairRepository.Outcome) async throws {
+  private mutating func settle(_ annotations: Annotations, _ outcome: inout RepairRepository.Outcome) async throws {
     let ids = Set(withdrawn.compactMap(\.id).map(\.hex))
     outcome.saved.removeAll { version in version.id.map { ids.contains($0) } ?? false }
     try remember(withdrawn)
-    let whole = saved.filter { $0.version.isHarmed && $0.packs.isDisjoint(with: unnamed) }
-    for version in whole { takeBackDoubts(of: version.id) }
     try await tellUnnamed(&outcome)
-    for version in whole { _ = try await unflag(version.version, annotations) }
+    try await tellSaved(annotations)
+  }
+
+  /// Takes back what was known of versions that are written anew. What was said of one of them stands again where a spoilt
+  /// pack that it needs was met since.
+  private mutating func tellSaved(_ annotations: Annotations) async throws {
+    guard !request.dryRun else { return }
+    for version in saved where version.version.isHarmed {
+      guard let id = version.id else { continue }
+      let isWhole = version.packs.isDisjoint(with: unnamed)
+      if let before = takenBack[id] {
+        guard !isWhole else { continue }
+        try await putBack(before, of: version.version, id, annotations)
+        takenBack[id] = nil
+      } else if isWhole {
+        takenBack[id] = try await takeBack(of: version.version, id, annotations)
+      }
+    }
+  }
+
+  private func takeBack(
+    of version: CheckedVersion, _ id: Digest, _ annotations: Annotations
+  ) async throws -> TakenBack {
+    let doubted = try? DoubtedVersions(of: chain.chain, in: state, at: repository.place)
+    takeBackDoubts(of: id)
+    return TakenBack(time: try await unflag(version, annotations), isDoubted: doubted?.contains(id) ?? false)
+  }
+
+  /// That it is harmed this machine remembers by now. The word must be later than the one that took it back.
+  private func putBack(
+    _ before: TakenBack, of version: CheckedVersion, _ id: Digest, _ annotations: Annotations
+  ) async throws {
+    if before.isDoubted, var doubted = try? DoubtedVersions(of: chain.chain, in: state, at: repository.place) {
+      try? doubted.add(id, of: chain.chain, in: state)
+    }
+    guard let time = before.time, let facts = version.facts, let damage = annotations.damage(of: facts) else { return }
+    let now = annotations.time(for: facts, now: max(world.now(), time == .max ? time : time + 1))
+    try await repository.annotate(facts, [.init(.foundDamaged, damage)], now: now, state: state)
   }
 
   /// Tells of packs that were found spoilt only while versions were read to be saved, as long as some version needs them.
@@ -281,15 +330,15 @@ struct ChainRepair {
 
   /// Takes back that a version was found damaged; the word must be later than that one, whatever the clocks say. That the
   /// bytes are those that were pushed says nothing of a database that failed a drill's check: only a drill takes that back.
-  /// - Returns: whether there was something to take back.
-  private func unflag(_ version: CheckedVersion, _ annotations: Annotations) async throws -> Bool {
-    guard let facts = version.facts else { return false }
+  /// - Returns: when it is taken back; `nil` where there was nothing to take back.
+  private func unflag(_ version: CheckedVersion, _ annotations: Annotations) async throws -> UInt64? {
+    guard let facts = version.facts else { return nil }
     takeBackDoubts(of: facts.id)
-    guard let damage = annotations.damage(of: facts), !DrillProof.isOfImage(damage) else { return false }
-    guard !request.dryRun else { return true }
-    try await repository.annotate(
-      facts, [.init(.foundDamaged)], now: annotations.time(for: facts, now: world.now()), state: state)
-    return true
+    guard let damage = annotations.damage(of: facts), !DrillProof.isOfImage(damage) else { return nil }
+    let now = annotations.time(for: facts, now: world.now())
+    guard !request.dryRun else { return now }
+    try await repository.annotate(facts, [.init(.foundDamaged)], now: now, state: state)
+    return now
   }
 
   /// What a drill or a check on this machine found of it does not hold any more.
