@@ -630,6 +630,31 @@ import Testing
     #expect(plan.chains.flatMap { $0.plan.going.map(\.version.sequence) }.allSatisfy { $0 < 3 })
   }
 
+  @Test func `a repair that cannot remember what is harmed names the damaged pack, and says what is whole`()
+    async throws
+  {
+    let (road, versions, packs) = try await overlapping()
+    let lookup = try await VersionLookup(at: road.target, road.world)
+    let history = try #require(try await lookup.histories().first)
+    let oldest = try #require(history.versions.first { $0.id.hex == versions[0].id })
+    let item = Annotation.Item(.foundDamaged, "found earlier")
+    try await lookup.repository.annotate(oldest, [item], now: road.world.now(), state: lookup.state)
+    let state = try StateFolder(road.world.stateFolder, repository: lookup.repository.id)
+    let path = "\(state.path)/\(oldest.chain.hex)/harmed"
+    let spoilt = Array("no line\n".utf8)
+    try writeFile(path, spoilt)
+    var request = RepairRepository.Request(databases: [])
+    request.packs = [packs[0].text]
+    let outcome = try await RepairRepository(road.world).run(request, at: road.target)
+    #expect(outcome.saved.map(\.id) == [versions[0].id])
+    #expect(outcome.failures.map(\.code) == ["damaged", "stateFolder"])
+    #expect(outcome.failures.first?.message.contains(packs[1].text) == true)
+    #expect(outcome.failures.last?.hint?.contains("mv '\(path)'") == true)
+    #expect(try fileBytes(path) == spoilt)
+    let listed = try await ListVersions(road.world).run(at: road.target).versions
+    #expect(listed.first { $0.id == versions[0].id }?.foundDamaged == nil)
+  }
+
   /// The leaves of all of them lie in it.
   @Test func `a damaged frame of maps is not asked for again for each small companion`() async throws {
     let road = try await Road()

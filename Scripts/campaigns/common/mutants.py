@@ -3477,6 +3477,8 @@ MUTANTS = [
            "{ spoilt.insert(pack) }", "{ if !MUTANT { spoilt.insert(pack) } }", (r"RepositoriesTests\.(RepairTests|BadSector)",)),
     mutant("a pack that a repair met is told to nobody", "Operations/Repairing/ChainRepair.swift",
            "try await tellUnnamed(&outcome)", "if !MUTANT { try await tellUnnamed(&outcome) }", (r"OperationsTests\.CheckAndRepair",)),
+    mutant("a repair that cannot remember tells nothing else", "Operations/Repairing/ChainRepair.swift",
+           "do { try remember(withdrawn) } catch { problem = error }", "do { try remember(withdrawn) } catch { if MUTANT { throw error } else { problem = error } }", (r"OperationsTests\.CheckAndRepair",)),
     mutant("who needs a spoilt pack still is saved", "Operations/Repairing/ChainRepair.swift",
            "version.id.map { ids.contains($0) } ?? false", "!MUTANT && version.id.map { ids.contains($0) } ?? false", (r"OperationsTests\.CheckAndRepair",)),
     mutant("a repair that is cut judges nothing of what it wrote", "Operations/Repairing/ChainRepair.swift",

@@ -192,9 +192,12 @@ struct ChainRepair {
   private mutating func settle(_ annotations: Annotations, _ outcome: inout RepairRepository.Outcome) async throws {
     let ids = Set(withdrawn.compactMap(\.id).map(\.hex))
     outcome.saved.removeAll { version in version.id.map { ids.contains($0) } ?? false }
-    try remember(withdrawn)
-    try await tellUnnamed(&outcome)
-    try await tellSaved(annotations)
+    // None of these waits for another one: what fails is told when all were tried.
+    var problem: (any Error)?
+    do { try remember(withdrawn) } catch { problem = error }
+    do { try await tellUnnamed(&outcome) } catch { problem = problem ?? error }
+    do { try await tellSaved(annotations) } catch { problem = problem ?? error }
+    if let problem { throw problem }
   }
 
   /// Takes back what was known of versions that are written anew. What was said of one of them stands again where a spoilt
