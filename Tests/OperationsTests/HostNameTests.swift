@@ -329,16 +329,61 @@ import Testing
     if !hasBases { try FileManager.default.removeItem(atPath: road.scratch.file("state/bases")) }
     let machine = world(road.scratch, called: "second", on: .local("ext4"))
     let repaired = try await RepairRepository(machine).run(.init(databases: [database]), at: road.target)
-    #expect(repaired.pushed.isEmpty && repaired.elsewhere.isEmpty)
+    #expect(repaired.pushed.isEmpty)
     guard hasBases else {
-      #expect(repaired.lost.map(\.id) == [version.id] && repaired.failures.map(\.code) == ["stateFolder"])
+      // Whose it is nobody can say.
+      #expect(repaired.elsewhere.map(\.id) == [version.id] && repaired.lost.isEmpty)
+      #expect(repaired.failures.map(\.code) == ["stateFolder"])
       #expect(repaired.failures.first?.hint?.contains("\"host\"") == true)
+      // With a name it is said as ever.
+      var named = machine
+      named.host = "first"
+      var request = RepairRepository.Request(databases: [database])
+      request.dryRun = true
+      let judged = try await RepairRepository(named).run(request, at: road.target)
+      #expect(judged.lost.map(\.id) == [version.id] && judged.elsewhere.isEmpty && judged.failures.isEmpty)
       return
     }
-    #expect(repaired.isWhole && repaired.saved.map(\.id) == [version.id])
+    #expect(repaired.isWhole && repaired.elsewhere.isEmpty && repaired.saved.map(\.id) == [version.id])
     let copy = road.scratch.file("restored.db")
     _ = try await Pull(machine).run(.id(prefix: version.id), from: road.target, to: .file(copy))
     #expect(try await dump(copy) == content)
+  }
+
+  /// That one may have what it needs, and would be told to forget it.
+  @Test(arguments: [true, false])
+  func `where the name is spoilt a repair calls nothing of another host lost`(dryRun: Bool) async throws {
+    let road = try await Road()
+    let first = world(road.scratch, called: "first", on: .local("ext4"))
+    var second = world(road.scratch, called: "second", on: .local("ext4"))
+    second.stateFolder = road.scratch.file("state-of-second")
+    let database = DatabaseSource(name: "app", path: try road.database(rows: 400))
+    _ = try await Push(first).run(Push.Request(database: database, targets: [road.target]))
+    let before = Set(road.store.content.keys)
+    let path = road.scratch.file("second.db")
+    var versions: [VersionSummary] = []
+    for change in ["create table t(id integer primary key, body blob)", "create table u(id integer primary key)"] {
+      try SQLite.run(change, on: path)
+      try SQLite.run(
+        "with n(i) as (select 1 union all select i + 1 from n where i < 400) insert into t(body) select randomblob(900) from n",
+        on: path)
+      let push = Push.Request(database: DatabaseSource(name: "app", path: path), targets: [road.target])
+      versions.append(try #require(try await Push(second).run(push).pushed.first).version)
+    }
+    let packs = road.store.content.filter { $0.key.text.hasPrefix("packs/") && !before.contains($0.key) }
+    for (name, bytes) in packs where bytes.count > 5000 { road.store.content[name]?[5000] ^= 1 }
+    try writeFile(road.scratch.file("state/host"), [0x66, 0xFF, 0x74, 10])
+    let machine = world(road.scratch, called: "first", on: .local("ext4"))
+    var request = RepairRepository.Request(databases: [database])
+    request.dryRun = dryRun
+    let manifests = road.store.content.keys.filter { $0.text.hasPrefix("versions/") }
+    let repaired = try await RepairRepository(machine).run(request, at: road.target)
+    #expect(repaired.elsewhere.map(\.id) == versions.reversed().map(\.id))
+    #expect(repaired.lost.isEmpty && repaired.saved.isEmpty && repaired.pushed.isEmpty)
+    // Once, and no push was tried.
+    #expect(repaired.failures.map(\.code) == ["stateFolder"])
+    #expect(repaired.failures.first?.hint?.contains("\"host\"") == true)
+    #expect(Set(road.store.content.keys.filter { $0.text.hasPrefix("versions/") }) == Set(manifests))
   }
 
   /// What this machine has seen, and is not shown any more, may be its own.

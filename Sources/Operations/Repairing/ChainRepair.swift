@@ -13,8 +13,12 @@ struct ChainRepair {
   /// To look at what is here, and no more: by the name that it has in the chain.
   private let looking: World
   private let state: StateFolder
-  /// The chain's database, when it is on this machine.
+  /// A database that may be the chain's, to look at.
   private let source: DatabaseSource?
+  /// Whether it is, and this machine pushes the chain.
+  private let isOwn: Bool
+  /// Why nobody knows this machine's name.
+  private let nameless: OperationError?
   /// The annotations that were there before the check began.
   private let said: [ObjectInfo]
   /// Where else than in images lost content is looked for: in the companions, and a database that is kept as a
@@ -62,8 +66,9 @@ struct ChainRepair {
     try StateFiles.makeFolder(world.stateFolder)
     state = try StateFolder(world.stateFolder, repository: repository.id)
     // What is had from here is what was pushed, by its hash. Where nobody knows this machine's name, the chain's own says which
-    // database to look at; to push one asks for the name itself.
-    let host = (try? HostName.known(world)) ?? chain.host
+    // database to look at. Nothing is called lost then, and nothing pushed: the chain may be another machine's.
+    let (name, nameless) = HostName.asked(world)
+    let host = name ?? chain.host
     var looking = world
     looking.host = host
     self.looking = looking
@@ -71,6 +76,8 @@ struct ChainRepair {
       host.map { repository.keys.keyring.chainID(host: $0, database: database.name, fork: database.fork) }
         == chain.chain
     }
+    isOwn = source != nil && name != nil
+    self.nameless = nameless
   }
 
   mutating func run(_ outcome: inout RepairRepository.Outcome) async throws {
@@ -106,7 +113,7 @@ struct ChainRepair {
         throw error
       }
       try await settle(annotations, &outcome)
-      if isNewestLost, !request.dryRun, let source {
+      if isNewestLost, isOwn, !request.dryRun, let source {
         // Last: what it leaves on this machine takes the place of images that older versions may be saved from.
         images.releaseBases()
         try await push(source, &outcome)
@@ -306,12 +313,19 @@ struct ChainRepair {
     let isRead = request.packs.isEmpty || hasDatabase
     version.sparesDatabase = version.sparesDatabase && isRead
     let told = told(version)
-    if source == nil { outcome.elsewhere.append(told) } else { outcome.lost.append(told) }
+    if isOwn { outcome.lost.append(told) } else { leave(told, &outcome) }
     guard !request.dryRun else { return true }
     // Wherever the database is: `forget` must not rest on this version any more, nor the next push.
     try await flag(version, annotations)
     if let facts = version.facts { SourceMemory.forget(facts.id, world) }
     return true
+  }
+
+  /// Where nobody knows this machine's name, it may be this one that has to be asked.
+  private func leave(_ version: CheckRepository.Version, _ outcome: inout RepairRepository.Outcome) {
+    outcome.elsewhere.append(version)
+    guard let nameless, !outcome.failures.contains(where: { $0.message == nameless.message }) else { return }
+    outcome.failures.append(nameless)
   }
 
   private func flag(_ version: CheckedVersion, _ annotations: Annotations) async throws {

@@ -29,7 +29,7 @@ package struct RepairRepository: Sendable {
     package var lost: [CheckRepository.Version] = []
     /// Whole versions that were found damaged before, which is taken back.
     package var cleared: [CheckRepository.Version] = []
-    /// Harmed versions of databases that are not on this machine, and were left as they are.
+    /// Harmed versions of databases that are not on this machine, or may not be, and were left as they are.
     package var elsewhere: [CheckRepository.Version] = []
     /// Damage that only people can mend: what opens the repository where no copy of it is whole, records, which nothing else
     /// repeats, and manifests above one that is whole.
