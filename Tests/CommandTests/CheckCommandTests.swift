@@ -290,7 +290,7 @@ import Testing
     #expect(CheckLines.lines(outcome).last?.hasPrefix("  3 versions whole, 0 harmed") == true)
     outcome.harmedEarlier = [outcome.whole[1]]
     let last = CheckLines.lines(outcome).last ?? ""
-    #expect(last.hasPrefix("  1 of them was found harmed by an earlier check on this machine"), "\(last)")
+    #expect(last.hasPrefix("  1 of them was found harmed by an earlier check or drill on this machine"), "\(last)")
     #expect(last.contains("`sealift check --read-data` or `sealift repair` takes that back"), "\(last)")
   }
 

@@ -159,7 +159,7 @@ import Testing
     #expect(document.output.contains(#""harmed":["\#(pushed.id)"]"#), "\(document.output)")
     #expect(ending.error.contains("`sealift check --read-data` says what they need"), "\(ending.error)")
     let glance = try await home.must("check")
-    #expect(glance.contains("1 of them was found harmed by an earlier check on this machine"), "\(glance)")
+    #expect(glance.contains("1 of them was found harmed by an earlier check or drill on this machine"), "\(glance)")
     try await home.must("repair")
     #expect(try await !home.must("check").contains("found harmed by an earlier check"))
     try await home.must("status")

@@ -5,7 +5,8 @@ import Storage
 extension CheckRepository {
   /// What was found outlasts the run, on this machine and for this place alone: the next push builds on nothing of it, `status` tells of
   /// harmed versions until they are whole, and to `forget` none takes another's place.
-  /// - Returns: versions that are whole as far as somebody looked now, and that an earlier check found harmed otherwise.
+  /// - Returns: versions that are whole as far as somebody looked now, and that an earlier check or drill found harmed
+  ///   otherwise.
   func remember(
     _ report: CheckReport, _ subset: CheckSubset?, _ repository: Repository, at target: String
   ) async -> Set<Digest> {

@@ -54,7 +54,7 @@ package struct CheckRepository: Sendable {
     package var lostWords: [OperationError] = []
     package var harmed: [Version] = []
     package var whole: [Version] = []
-    /// Those of them that an earlier check on this machine found harmed, in what this one did not look at.
+    /// Those of them that an earlier check or drill on this machine found harmed, in what this one did not look at.
     package var harmedEarlier: [Version] = []
     /// Neither: only a newer program can say.
     package var unjudged: [Version] = []

@@ -194,8 +194,8 @@ enum CheckLines {
     let count = outcome.harmedEarlier.count
     guard count > 0 else { return nil }
     let (were, they, them) = count == 1 ? ("was", "it is", "it") : ("were", "they are", "them")
-    return "  \(count) of them \(were) found harmed by an earlier check on this machine, in what was not read now:"
-      + " `sealift check --read-data` or `sealift repair` takes that back where \(they) whole;"
+    return "  \(count) of them \(were) found harmed by an earlier check or drill on this machine,"
+      + " in what was not read now: `sealift check --read-data` or `sealift repair` takes that back where \(they) whole;"
       + " until then `status` tells of \(them)"
   }
 
