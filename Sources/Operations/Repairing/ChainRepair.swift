@@ -5,14 +5,14 @@ import Storage
 /// Repairs one chain: the newest version first, then those before it, from what is left of them and from what is on this
 /// machine.
 struct ChainRepair {
-  private let chain: CheckedChain
-  private let repository: Repository
-  private let target: TargetAccess
-  private let request: RepairRepository.Request
-  private let world: World
+  let chain: CheckedChain
+  let repository: Repository
+  let target: TargetAccess
+  let request: RepairRepository.Request
+  let world: World
   /// To look at what is here, and no more: by the name that it has in the chain.
   private let looking: World
-  private let state: StateFolder
+  let state: StateFolder
   /// A database that may be the chain's, to look at.
   private let source: DatabaseSource?
   /// Whether it is, and this machine pushes the chain.
@@ -20,7 +20,7 @@ struct ChainRepair {
   /// Why nobody knows this machine's name.
   private let nameless: OperationError?
   /// The annotations that were there before the check began.
-  private let said: [ObjectInfo]
+  let said: [ObjectInfo]
   /// Where else than in images lost content is looked for: in the companions, and a database that is kept as a
   /// file, as they are here, and in later packs.
   private var blocks: LocalBlocks?
@@ -31,22 +31,22 @@ struct ChainRepair {
   /// Whether the database of the version that was tried last was read whole at the target.
   private var hasDatabase = false
   /// Packs that were met on the way, and are spoilt: the check was told of others, and read none of them.
-  private var unnamed: Set<Digest> = []
+  var unnamed: Set<Digest> = []
   /// Versions that are written anew, and the packs that they need now.
-  private var saved: [Needing] = []
+  var saved: [Needing] = []
   /// Of those of them that were harmed, what was known before, and does not hold any more.
-  private var takenBack: [Digest: TakenBack] = [:]
+  var takenBack: [Digest: TakenBack] = [:]
   /// Manifests that were spoilt, and are stored again as they were.
-  private(set) var returned: [String: StoredManifest] = [:]
+  var returned: [String: StoredManifest] = [:]
 
   /// A version, and the packs that it needs.
-  private struct Needing {
+  struct Needing {
     let version: CheckedVersion
     let id: Digest?
     let packs: Set<Digest>
   }
 
-  private struct TakenBack {
+  struct TakenBack {
     /// When the word at the target was taken back; `nil` where there was none.
     let time: UInt64?
     /// Whether no push of this machine was to build on it.
@@ -129,156 +129,6 @@ struct ChainRepair {
     }
   }
 
-  /// Beside another manifest of its place a spoilt one harms no version that is known. It may be of another one, of a
-  /// machine that pushes as this one, and then nobody else knows of it any more: also where a later revision passes for one
-  /// of its version, and where it was cut.
-  private mutating func returnManifests(_ outcome: inout RepairRepository.Outcome) async throws {
-    let broken = chain.findings.filter { finding in
-      [.damaged, .spare, .cut].contains(finding.kind) && ObjectName(finding.object).flatMap({ VersionName($0) }) != nil
-    }
-    guard !broken.isEmpty else { return }
-    let kept = ManifestReturn(repository, chain: chain.chain, state: state)
-    let harming = Set(chain.harmed.flatMap(\.objects))
-    let forgotten = try await repository.forgotten(of: chain.chain, state: state)
-    let versions = chain.versions
-    for finding in broken where !harming.contains(finding.object) {
-      let found = try await kept.run(finding.object, dryRun: request.dryRun) { manifest in
-        guard finding.kind == .spare else { return true }
-        // Of a version that stands there in a later revision, or is to go, it is spare indeed.
-        let isWrittenAnew = versions.contains { version in
-          version.id == manifest.id && version.facts?.revision ?? 0 > manifest.name.revision
-        }
-        guard !isWrittenAnew else { return false }
-        return !forgotten.contains(manifest.id, at: manifest.name.sequence)
-      }
-      guard let manifest = found, let core = manifest.core else { continue }
-      returned[finding.object] = manifest
-      outcome.saved.append(
-        CheckRepository.Version(
-          id: manifest.id.hex, database: core.database, host: core.host, sequence: core.sequence, time: core.time,
-          objects: [finding.object], damaged: core.flags.contains(.damaged)))
-    }
-  }
-
-  /// Where two machines pushed as one, as it is now: to whom the manifest that is stored again was missing, the check told of
-  /// a fork that is none any more, or is no damage. Of a dry run, as it would be.
-  /// - Returns: also whether that is the only doubt.
-  func forks() async -> (told: [RepositoryError], isContested: Bool) {
-    let before = (told: chain.problems.filter { $0.code == .forked }, isContested: chain.isContested)
-    guard !returned.isEmpty else { return before }
-    let now = try? await repository.forks(of: chain.chain, with: Array(returned.values), state: state)
-    return now ?? before
-  }
-
-  /// What was said before the check began.
-  private func saidBefore() async throws -> Annotations {
-    let listed = RecordListing.byChain(said)[chain.chain.hex] ?? .empty
-    return try await repository.annotations(of: chain.chain, listed: listed, state: state)
-  }
-
-  /// Versions that need some frame of damaged packs. As long as whole ones do, of which other frames are damaged, no prune
-  /// takes such a pack, and every check finds it.
-  private func versions(of all: [CheckedVersion], needing damaged: Set<Digest>) async throws -> [Needing] {
-    guard !damaged.isEmpty else { return [] }
-    var leaning: [Needing] = []
-    for version in all {
-      guard let facts = version.facts, let packs = try await repository.packs(of: facts, state: state) else { continue }
-      if packs.contains(where: { damaged.contains($0.name) }) {
-        leaning.append(Needing(version: version, id: facts.id, packs: Set(packs.map(\.name))))
-      }
-    }
-    return leaning
-  }
-
-  /// Versions that were written anew before it was seen that packs which they need are spoilt: whether they need what is
-  /// spoilt of them nobody has looked.
-  private var withdrawn: [Needing] { saved.filter { !$0.packs.isDisjoint(with: unnamed) } }
-
-  /// Says of the versions that were written anew what is known at the end: some later one may have been read from a pack
-  /// that is spoilt, and that one of them needs.
-  private mutating func settle(_ annotations: Annotations, _ outcome: inout RepairRepository.Outcome) async throws {
-    let ids = Set(withdrawn.compactMap(\.id).map(\.hex))
-    outcome.saved.removeAll { version in version.id.map { ids.contains($0) } ?? false }
-    // None of these waits for another one: what fails is told when all were tried.
-    var problem: (any Error)?
-    do { try remember(withdrawn) } catch { problem = error }
-    do { try await tellUnnamed(&outcome) } catch { problem = problem ?? error }
-    do { try await tellSaved(annotations) } catch { problem = problem ?? error }
-    if let problem { throw problem }
-  }
-
-  /// Takes back what was known of versions that are written anew. What was said of one of them stands again where a spoilt
-  /// pack that it needs was met since.
-  private mutating func tellSaved(_ annotations: Annotations) async throws {
-    guard !request.dryRun else { return }
-    for version in saved where version.version.isHarmed {
-      guard let id = version.id else { continue }
-      let isWhole = version.packs.isDisjoint(with: unnamed)
-      if let before = takenBack[id] {
-        guard !isWhole else { continue }
-        try await putBack(before, of: version.version, id, annotations)
-        takenBack[id] = nil
-      } else if isWhole {
-        takenBack[id] = try await takeBack(of: version.version, id, annotations)
-      }
-    }
-  }
-
-  private func takeBack(
-    of version: CheckedVersion, _ id: Digest, _ annotations: Annotations
-  ) async throws -> TakenBack {
-    let doubted = try? DoubtedVersions(of: chain.chain, in: state, at: repository.place)
-    takeBackDoubts(of: id)
-    return TakenBack(time: try await unflag(version, annotations), isDoubted: doubted?.contains(id) ?? false)
-  }
-
-  /// That it is harmed this machine remembers by now. The word must be later than the one that took it back.
-  private func putBack(
-    _ before: TakenBack, of version: CheckedVersion, _ id: Digest, _ annotations: Annotations
-  ) async throws {
-    if before.isDoubted, var doubted = try? DoubtedVersions(of: chain.chain, in: state, at: repository.place) {
-      try? doubted.add(id, of: chain.chain, in: state)
-    }
-    guard let time = before.time, let facts = version.facts, let damage = annotations.damage(of: facts) else { return }
-    let now = annotations.time(for: facts, now: max(world.now(), time == .max ? time : time + 1))
-    try await repository.annotate(facts, [.init(.foundDamaged, damage)], now: now, state: state)
-  }
-
-  /// Tells of packs that were found spoilt only while versions were read to be saved, as long as some version needs them.
-  private func tellUnnamed(_ outcome: inout RepairRepository.Outcome) async throws {
-    guard !unnamed.isEmpty else { return }
-    let anew = Set(saved.map(\.version.sequence))
-    let others = try await versions(of: chain.whole, needing: unnamed).filter { !anew.contains($0.version.sequence) }
-    let lost = try await versions(of: chain.harmed, needing: unnamed).filter { !anew.contains($0.version.sequence) }
-    for pack in unnamed.sorted() {
-      let mendable = (others + withdrawn).filter { $0.packs.contains(pack) }
-      // What is lost is told already: it names a pack that nothing else would.
-      let needing = mendable.isEmpty ? lost.filter { $0.packs.contains(pack) } : mendable
-      guard let first = needing.first else { continue }
-      let id = first.id.map { String($0.hex.prefix(8)) } ?? "\(first.version.sequence)"
-      let who = needing.count == 1 ? "version \(id) needs" : "version \(id) and \(needing.count - 1) more need"
-      let object = Layout.pack(pack, of: chain.chain).text
-      outcome.failures.append(
-        OperationError(
-          .verificationFailed, code: "damaged", "\(object) is damaged, too, and \(who) it still",
-          hint: mendable.isEmpty
-            ? "`sealift repair` reads all of that version, and says what of it is lost."
-            : "`sealift --target \(shellWord(target.name)) repair --pack \(object)` writes anew what needs it."))
-    }
-  }
-
-  /// Until somebody reads them whole, or they are written anew once more, they may be harmed. A dry run wrote none.
-  private func remember(_ versions: [Needing]) throws {
-    var found: [Digest: HarmedVersions.Harm] = [:]
-    for version in versions {
-      guard let id = version.id else { continue }
-      found[id] = HarmedVersions.Harm(.content, by: version.packs.intersection(unnamed))
-    }
-    guard !found.isEmpty else { return }
-    var harmed = try HarmedVersions(of: chain.chain, in: state, at: repository.place)
-    try harmed.add(found, of: chain.chain, in: state)
-  }
-
   /// Saves it if it can be.
   /// - Returns: whether it is saved; `nil` for a failure that is of this version alone, and told in the outcome.
   private mutating func save(
@@ -326,44 +176,6 @@ struct ChainRepair {
     outcome.elsewhere.append(version)
     guard let nameless, !outcome.failures.contains(where: { $0.message == nameless.message }) else { return }
     outcome.failures.append(nameless)
-  }
-
-  private func flag(_ version: CheckedVersion, _ annotations: Annotations) async throws {
-    guard let facts = version.facts, try await isNews(version, annotations.damage(of: facts), facts) else { return }
-    let objects = "damaged or missing: \(version.objects.joined(separator: ", "))"
-    let text = version.sparesDatabase ? CompanionLoss.text(objects) : objects
-    try await repository.annotate(
-      facts, [.init(.foundDamaged, text)], now: annotations.time(for: facts, now: world.now()), state: state)
-  }
-
-  /// Whether what was found says more than what is known, or less: that the database is whole counts as a whole version
-  /// does, where everything was read and nobody has found more since.
-  private func isNews(_ version: CheckedVersion, _ known: String?, _ facts: VersionFacts) async throws -> Bool {
-    guard let known else { return true }
-    guard version.sparesDatabase else { return CompanionLoss.isMeant(by: known) }
-    guard !CompanionLoss.isMeant(by: known), !DrillProof.isOfImage(known), request.packs.isEmpty else { return false }
-    return try await saidBefore().damage(of: facts) == known
-  }
-
-  /// Takes back that a version was found damaged; the word must be later than that one, whatever the clocks say. That the
-  /// bytes are those that were pushed says nothing of a database that failed a drill's check: only a drill takes that back.
-  /// - Returns: when it is taken back; `nil` where there was nothing to take back.
-  private func unflag(_ version: CheckedVersion, _ annotations: Annotations) async throws -> UInt64? {
-    guard let facts = version.facts else { return nil }
-    takeBackDoubts(of: facts.id)
-    guard let damage = annotations.damage(of: facts), !DrillProof.isOfImage(damage) else { return nil }
-    let now = annotations.time(for: facts, now: world.now())
-    guard !request.dryRun else { return now }
-    try await repository.annotate(facts, [.init(.foundDamaged)], now: now, state: state)
-    return now
-  }
-
-  /// What a drill or a check on this machine found of it does not hold any more.
-  private func takeBackDoubts(of version: Digest?) {
-    guard !request.dryRun, let version else { return }
-    let place = repository.place
-    if var doubted = try? DoubtedVersions(of: chain.chain, in: state, at: place) { doubted.remove([version]) }
-    if var harmed = try? HarmedVersions(of: chain.chain, in: state, at: place) { harmed.remove([version]) }
   }
 
   /// Writes the version anew, when all of its content can be had. It needs no pack then that is known to be damaged.
