@@ -80,7 +80,8 @@ import Testing
     } _: { server in
       let store = try store(server, found: "token-new")
       for _ in 0..<6 { _ = try await store.get(name, range: nil) }
-      #expect(server.requests.map { $0.headers["x-amz-security-token"] ?? "" }.filter { $0 == "token-old" }.count == 4)
+      let old = server.requests.filter { $0.headers["x-amz-security-token"] == "token-old" }
+      #expect(old.count == 4)
       #expect(server.requests.count == 7 && lookups.withLock { $0 } == 1)
     }
   }

@@ -65,7 +65,11 @@ import Testing
     known.reserve(units: 5000)
     let room = known.room
     #expect(room >= 5000)
-    try add(2, frames: (0..<40).map { frame in (0..<64).map { UInt64(100 + 64 * frame + $0) } })
+    let frames: [[UInt64]] = (0..<40 as Range<UInt64>).map { frame in
+      let first = 100 + 64 * frame
+      return Array(first..<first + 64)
+    }
+    try add(2, frames: frames)
     #expect(known.room == room - 40 * 64, "it did not grow")
     for page in 1...3 as ClosedRange<UInt64> {
       #expect(known.place(of: fingerprint(page)) == at(1, 0, UInt16(page - 1)))

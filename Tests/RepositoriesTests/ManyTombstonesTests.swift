@@ -170,8 +170,9 @@ import Testing
 
   /// As they come from a push a minute that is thinned every night. By looking at each range this takes minutes.
   @Test func `twenty thousand ranges of single versions are no burden`() {
-    let ids = (0...25_000).map { number in
-      Digest.sha256(of: [UInt8(number >> 16), UInt8(number >> 8 & 0xFF), UInt8(number & 0xFF)])
+    let ids: [Digest] = (0...25_000).map { number in
+      let bytes: [UInt8] = [UInt8(number >> 16), UInt8(number >> 8 & 0xFF), UInt8(number & 0xFF)]
+      return Digest.sha256(of: bytes)
     }
     var versions: [VersionFacts] = []
     var ranges: [Tombstone.Range] = []

@@ -10,7 +10,8 @@ import Testing
   /// Twelve frames of four pages each, in one pack.
   private func version(_ home: Home) async throws -> (StoredManifest, [[UInt8]]) {
     let made = HandmadeVersion(home)
-    let frames = (0..<12).map { frame in (0..<4).map { home.noise(4096, seed: UInt64(frame * 4 + $0 + 1)) } }
+    let pages = (0..<48).map { home.noise(4096, seed: UInt64($0 + 1)) }
+    let frames: [[[UInt8]]] = (0..<12).map { Array(pages[$0 * 4..<$0 * 4 + 4]) }
     try await made.pack(frames.map { made.raw($0) })
     for frame in frames.indices { made.place(pack: 1, frame: UInt32(frame), count: 4) }
     let contents = frames.map { $0.flatMap { $0 } }

@@ -40,7 +40,7 @@ struct Show: SealiftCommand {
       ? "none: not a database" : version.damaged ? "damaged" : version.notCheckable ? "not checkable here" : "ok"
     let units = version.isDatabase ? "pages" : "blocks"
     let fork = version.fork.map { "\($0)" } ?? ""
-    return [
+    let facts: [(String, String)] = [
       ("version", version.id), ("head", version.head), ("database", version.database), ("host", version.host),
       ("fork", fork), ("target", version.target), ("time", Times.text(version.time)),
       ("size", "\(ByteCount.text(version.size)) (\(version.pages) \(units) of \(version.pageSize) bytes)"),
@@ -52,7 +52,9 @@ struct Show: SealiftCommand {
       ("previous", detail.previous ?? ""), ("copy of", detail.copiedFrom ?? ""), ("revision", "\(detail.revision)"),
       ("stored", "\(Count.text(detail.packs, "pack")); a restore fetches \(ByteCount.text(detail.bytesFetched))"),
       ("members", members(detail)),
-    ] + (detail.capture?.events ?? []).map { ($0.what, names($0.paths, of: $0.count)) } + store(detail.store)
+    ]
+    let events = (detail.capture?.events ?? []).map { ($0.what, names($0.paths, of: $0.count)) }
+    return facts + events + store(detail.store)
   }
 
   /// What tells one version from another where nothing is broken, and rows were deleted by mistake.
