@@ -1,66 +1,5 @@
 import Storage
 
-/// The body of an S3 error.
-struct S3Refusal: Sendable {
-  var code = ""
-  var message = ""
-  /// Where the bucket is said to be, in a redirect or a wrong signature's scope.
-  var region: String?
-  var endpoint: String?
-
-  /// What servers say of a session token that was good once.
-  static let endsOfTokens: Set<String> = [
-    "ExpiredToken", "ExpiredTokenException", "InvalidToken", "InvalidTokenId", "SecurityTokenExpired",
-    "TokenRefreshRequired",
-  ]
-
-  /// What servers say of a signature whose time is not theirs.
-  static let skews: Set<String> = ["RequestTimeTooSkewed", "RequestExpired", "ExpiredRequest"]
-
-  /// What servers say of an object that a rule of its whole bucket keeps. Cloudflare's has status 409 or 403, Alibaba's
-  /// 409.
-  static let keptByRules: Set<String> = [
-    "ObjectLockedByBucketPolicy", "RetentionPolicyNotMet", "ObjectUnderActiveHold", "FileImmutable",
-  ]
-
-  /// Whether other credentials may be taken where these were not. Of temporary ones some servers forget the key, too.
-  func isEnd(of credentials: S3Credentials) -> Bool {
-    Self.endsOfTokens.contains(code) || credentials.sessionToken != nil && code == "InvalidAccessKeyId"
-  }
-
-  /// It speaks of locks, each server in its own spelling: "Object Lock", "ObjectLockConfiguration", "object-lock-mode".
-  var namesLock: Bool {
-    let words = message.lowercased()
-    return words.contains("retention") || words.filter { $0 != " " && $0 != "-" }.contains("objectlock")
-  }
-
-  /// `nil` when the body is no `<Error>`.
-  init?(_ body: [UInt8]) {
-    guard !body.isEmpty, let document = try? XMLReader.read(body, into: Document()), document.isError else {
-      return nil
-    }
-    code = document.values["Code"] ?? ""
-    message = document.values["Message"] ?? ""
-    region = document.values["Region"]
-    endpoint = document.values["Endpoint"]
-  }
-
-  private struct Document: XMLReader.Listener {
-    /// Amazon shows all that was signed, with the session token in it, three characters a byte.
-    static let longestText = 1 << 20
-    var isError = false
-    var values: [String: String] = [:]
-
-    mutating func began(_ name: XMLName, depth: Int) {
-      if depth == 1 { isError = name.local == "Error" }
-    }
-
-    mutating func ended(_ name: XMLName, text: String, depth: Int) {
-      if depth == 2 { values[name.local] = text.trimmed }
-    }
-  }
-}
-
 /// The one table from an S3 server's status and code to meanings.
 struct S3Errors {
   var configuration: S3Configuration
@@ -213,48 +152,6 @@ struct S3Errors {
     StoreError(.throttled, "the server wants fewer requests", retry: later(response))
   }
 
-  private func forbidden(_ right: AccessRight, _ refusal: S3Refusal?) -> StoreError {
-    if let limit = Self.limit(refusal, right) { return limit }
-    if refusal?.message.contains("kms:") == true { return Self.noKey }
-    let hint =
-      switch right {
-      case .list: "Give this key the right to list the bucket (s3:ListBucket)."
-      case .read:
-        "Give this key the right to read objects (s3:GetObject). Without s3:ListBucket, servers say the same of what is"
-          + " not there."
-      case .write where configuration.objectLock != nil:
-        "Give this key the rights to store and to lock objects (s3:PutObject and s3:PutObjectRetention); the latter is"
-          + " for the target's objectLock."
-      case .write: "Give this key the right to store objects (s3:PutObject)."
-      case .delete: "\(AccessRight.deletion) Run this with a key that has s3:DeleteObject."
-      }
-    return StoreError(.forbidden, "the server does not allow it", hint: hint)
-  }
-
-  /// Amazon names the action that it missed: who may use the bucket need not be allowed to use its key.
-  private static let noKey = StoreError(
-    .forbidden, "the server does not allow it",
-    hint: "Give this key the rights kms:GenerateDataKey and kms:Decrypt of the KMS key that the bucket encrypts with.")
-
-  /// Garage and Backblaze refuse what goes beyond a limit as they refuse what is not allowed: only the words differ.
-  private static func limit(_ refusal: S3Refusal?, _ right: AccessRight) -> StoreError? {
-    let words = refusal?.message.lowercased() ?? ""
-    if words.contains("cap exceeded") { return right == .write ? full : noTraffic }
-    return right == .write && words.contains("quota is reached") ? full : nil
-  }
-
-  /// The way out of a bucket without room: where it keeps versions, what is deleted goes on to take its room.
-  static let makeRoom =
-    "`sealift forget`, then `sealift prune` free space, unless the bucket keeps older versions (Backblaze's do, and"
-    + " every bucket with Object Lock): there only a lifecycle rule for noncurrent versions does. Both store small"
-    + " records first: raise the quota, or free a few MiB there by other means, for as long as that takes."
-
-  private static let full = StoreError(.full, "there is no room for it", hint: makeRoom)
-
-  private static let noTraffic = StoreError(
-    .full, "the account's traffic limit is used up",
-    hint: "Raise the limit where the account is kept, or wait until its next period begins.")
-
   private var noBucket: StoreError {
     StoreError(
       .noTarget, "there is no bucket \(configuration.bucket)",
@@ -279,27 +176,5 @@ struct S3Errors {
     return StoreError(
       .clockSkew, "the clocks of this machine and of the server differ too much\(how)",
       hint: "Set this machine's clock, for instance with `timedatectl set-ntp true`.")
-  }
-
-  private func wrongRegion(_ refusal: S3Refusal?) -> StoreError {
-    let expected = refusal?.region.map { $0.quotable }
-    return StoreError(
-      .unauthenticated, "the region \(configuration.region) is not the bucket's",
-      hint: expected.map { "Set the target's region to \($0)." } ?? Self.findRegion)
-  }
-
-  private static let findRegion =
-    "Set the target's region to the bucket's (`auto` at Cloudflare); AWS_REGION and the profile's region count where"
-    + " the target names none."
-
-  private func redirected(_ refusal: S3Refusal?, _ response: HTTPResponse) -> StoreError {
-    let region = (response.header("x-amz-bucket-region") ?? refusal?.region).map { "region \($0.quotable)" }
-    let endpoint = refusal?.endpoint.map { "endpoint \($0.quotable)" }
-    let place = [region, endpoint].compactMap { $0 }.joined(separator: ", ")
-    return StoreError(
-      .redirected, "the server sends us elsewhere, and that is never followed",
-      hint: place.isEmpty
-        ? "Check endpoint, region and style (path or virtual) of the target."
-        : "The server names this place for the bucket: \(place); set it in the target if you trust it.")
   }
 }
