@@ -70,6 +70,13 @@ struct KnownPacksLoader {
     avoidsLeftovers = table == nil
   }
 
+  /// - Returns: whether every pack of the newest version is there, says what it holds, and may be built on.
+  mutating func add(_ newest: StoredManifest?, isDoubted: Bool) async throws -> Bool {
+    guard isDoubted, let newest else { return try await add(versionIn: newest) }
+    try await avoid(newest)
+    return false
+  }
+
   /// Gives no number twice.
   private mutating func pass(over manifest: StoredManifest) {
     nextNumber = max(nextNumber, manifest.body.nextPackNumber)
