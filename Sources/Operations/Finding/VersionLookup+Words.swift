@@ -1,8 +1,20 @@
 import Repositories
 
-/// What was said of versions after they were pushed, and is lost at the target. It leaves no gap: whoever looks at what is
-/// there goes on without, so that somebody has to raise the alarm of it.
+/// What was said of versions after they were pushed. What is lost of it at the target leaves no gap: whoever looks at what
+/// is there goes on without, so that somebody has to raise the alarm of it.
 extension VersionLookup {
+  func annotations(of history: ChainHistory) async throws -> Annotations {
+    let notes = try await notes(of: history.chain)
+    return try await repository.annotations(of: history.chain, listed: notes, state: kept)
+  }
+
+  /// The same, for who lets go of versions.
+  /// - Throws: also for an annotation that cannot be read: it may be a pin.
+  func everyAnnotation(of history: ChainHistory) async throws -> Annotations {
+    let notes = try await notes(of: history.chain)
+    return try await repository.everyAnnotation(of: history.chain, listed: notes, state: kept)
+  }
+
   /// What this machine has said, or read, of versions of a chain, and is not listed. Annotations are to be read after this:
   /// another command of this machine may have said it behind the first listing. That nobody can read what this machine has
   /// said is told with all that it remembers.
