@@ -45,6 +45,33 @@ import Testing
     #expect(spoken.status == 0 && spoken.error.contains(remark))
   }
 
+  /// There is no other document then.
+  @Test func `an error has the remarks that were made before it`() async throws {
+    let home = try Home()
+    try await home.must("init")
+    let first = try await home.push()
+    #expect(try await home.program.shell("cp -a target before").status == 0)
+    try home.change()
+    try await home.push()
+    #expect(try await home.program.shell("rm -r target && mv before target").status == 0)
+    func remarks(_ words: String..., code: String) async throws -> [String] {
+      let ending = try await run(["--json"] + words, home)
+      #expect(try ending.status == 2 && ending.errorDocument().code == code, "\(words): \(ending.error)")
+      #expect(ending.output.isEmpty)
+      return try decoded(Document.self, ending.error).notices
+    }
+    let (new, there) = (home.program.file("new.db"), home.program.file("app.db"))
+    for notices in [
+      try await remarks("pull", first.id, "-o", new, "--expect", "0", code: "usage"),
+      try await remarks("restore", first.id, "--to", there, code: "destinationExists"),
+    ] {
+      let isTold = notices.count == 1 && notices[0].contains("this machine has seen version 2")
+      #expect(isTold, "\(notices)")
+    }
+    // Nothing was remarked before the line was read.
+    #expect(try await remarks("pull", first.id, code: "usage").isEmpty)
+  }
+
   @Test func `what doctor found cannot be remembered, and what it says of SQLite`() async throws {
     let home = try Home()
     try await home.must("init")

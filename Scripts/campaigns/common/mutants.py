@@ -3739,6 +3739,8 @@ MUTANTS = [
            "try Push.Request.demandFew(version.tags)", "if !MUTANT { try Push.Request.demandFew(version.tags) }", (r"OperationsTests\.KeepingTests",)),
     mutant("remarks wait for a document that is not written", "SealiftTool/Terminal/Terminal.swift",
            "!(manner.json && hasDocument)", "!(manner.json && (MUTANT || hasDocument))", (r"CommandTests\.Document",)),
+    mutant("an error has no remarks", "SealiftTool/Terminal/Terminal.swift",
+           "Documents.error(error, notices: notices)", "Documents.error(error, notices: MUTANT ? [] : notices)", (r"CommandTests\.Document",)),
     mutant("a tag is there where one looks alike", "Repositories/Chains/Annotations.swift",
            "where !tags.containsName(item.text):", "where !(MUTANT ? tags.contains(item.text) : tags.containsName(item.text)):", (r"OperationsTests\.KeepingTests",)),
     mutant("a tag goes with one that looks alike", "Repositories/Chains/Annotations.swift",

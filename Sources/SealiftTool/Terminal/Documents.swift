@@ -1,20 +1,17 @@
 import Sealift
 
-/// The documents of `--json`, each described in `Docs/Json.md`. Members are only ever added. Those for standard output
-/// have the remarks of the run as `notices`: with `--json` they are said nowhere else.
+/// The documents of `--json`, each described in `Docs/Json.md`. Members are only ever added. Each has the remarks of the
+/// run as `notices`: with `--json` they are said nowhere else.
 enum Documents {
   /// A target that failed as a whole.
   typealias Failure = (target: String, error: OperationError)
 
-  static func error(_ error: OperationError) -> Json {
-    .object([
-      (
-        "error",
-        .object([
-          ("code", .string(error.code)), ("message", .string(error.message)), ("hint", .optional(error.hint)),
-        ])
-      )
+  /// The last word of a run that failed, which mostly has no other document.
+  static func error(_ error: OperationError, notices: [String]) -> Json {
+    let told = Json.object([
+      ("code", .string(error.code)), ("message", .string(error.message)), ("hint", .optional(error.hint)),
     ])
+    return .object([("error", told), ("notices", .strings(notices))])
   }
 
   static func version(_ version: VersionSummary) -> Json { .object(members(version)) }

@@ -9,8 +9,8 @@ import Sealift
 /// - Questions are asked at the terminal itself (`/dev/tty`), never on the standard streams: see `Prompt`.
 /// - Text from elsewhere (names, tags, notes, a server's words) has its control characters escaped.
 /// - Colours and the progress bar appear on a terminal only; `NO_COLOR` and `--no-progress` are honoured.
-/// - With `--json` standard output carries one document, standard error one `{"error": …}`, and remarks are kept for the
-///   document, which has them as `notices`. Where it carries a database there is no document, and remarks are said.
+/// - With `--json` standard output carries one document, standard error one `{"error": …}`, and remarks are kept for both,
+///   which have them as `notices`. Where it carries a database there is no document, and remarks are said.
 final class Terminal: Sendable {
   struct Manner: Sendable {
     var json = false
@@ -110,7 +110,7 @@ final class Terminal: Sendable {
   /// The last word of a failed run in `--json`.
   func tellDocument(_ error: OperationError) {
     guard manner.json else { return }
-    _ = Self.write(Array((Documents.error(error).text + "\n").utf8), to: STDERR_FILENO)
+    _ = Self.write(Array((Documents.error(error, notices: notices).text + "\n").utf8), to: STDERR_FILENO)
   }
 
   func progress(_ progress: Progress) {
