@@ -170,6 +170,34 @@ import Testing
     #expect(try await home.read(chain.now(version)) == chain.images[2])
   }
 
+  /// The line is cut behind one of its two packs.
+  @Test func `packs that were met are noted also where the target goes away in the middle of a version`() async throws {
+    let home = try await Home()
+    let made = HandmadeVersion(home)
+    let pages = [home.noise(4096, seed: 1), home.noise(4096, seed: 2)]
+    for page in pages { made.place(pack: try await made.pack([made.raw([page])]).number, frame: 0, count: 1) }
+    let version = try await made.manifest(image: pages.flatMap { $0 })
+    let (spoilt, state) = (made.packs[0].name, try home.state)
+    home.store.content[Layout.pack(spoilt, of: home.chain)]?[200] ^= 1
+    let away = Layout.pack(made.packs[1].name, of: home.chain)
+    let store = HookedStore(
+      home.store,
+      beforeGet: { name async throws(StoreError) in
+        if name == away { throw StoreError(.unavailable, "the connection was cut") }
+      })
+    let repository = Repository(
+      store: store, keys: home.repository.keys, random: home.repository.random, slot: home.repository.slot)
+    let rewrite = VersionRewrite(repository, chain: home.chain, state: state, tables: home.stateFolder)
+    for isDryRun in [true, false] {
+      let error = await #expect(throws: StoreError.self) {
+        _ = try await rewrite.run(version, from: nil, dryRun: isDryRun)
+      }
+      #expect(error?.code == .unavailable)
+      #expect(rewrite.spoiltPacks == [spoilt])
+      #expect(try DamagedPacks(of: home.chain, in: state).names == (isDryRun ? [] : [spoilt]))
+    }
+  }
+
   /// Nothing of it is on this machine.
   @Test func `what was stored anew for a later version saves an older one`() async throws {
     let chain = try await Chain()

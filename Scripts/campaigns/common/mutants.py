@@ -3479,6 +3479,8 @@ MUTANTS = [
            "by: isDrilled ? []", "by: isDrilled && !MUTANT ? []", (r"OperationsTests\.FoundDamaged",)),
     mutant("a repair notes no pack that it was not told of", "Repositories/Repairing/VersionRewrite.swift",
            "try damaged.add(spoilt.sorted(), of", "try damaged.add(MUTANT ? [] : spoilt.sorted(), of", (r"RepositoriesTests\.RepairTests",)),
+    mutant("a repair that is cut in a version forgets what it met", "Repositories/Repairing/VersionRewrite.swift",
+           "try? note(spoilt.union(", "try? note(MUTANT ? [] : spoilt.union(", (r"RepositoriesTests\.RepairTests",)),
     mutant("a dry run of a repair notes packs", "Repositories/Repairing/VersionRewrite.swift",
            "guard !dryRun else { return }", "guard MUTANT || !dryRun else { return }", (r"RepositoriesTests\.RepairTests",)),
     mutant("a pack with a lost frame is as good as whole", "Repositories/Repairing/TolerantFrames.swift",

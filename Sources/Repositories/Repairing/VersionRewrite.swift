@@ -50,8 +50,15 @@ package struct VersionRewrite: Sendable {
     let sources = SalvageSources(pages: local, blocks: blocks, packs: packs)
     guard let core = manifest.core else { return false }
     var spoilt: Set<Digest> = []
-    let salvaged = try await salvage.members(from: sources, noting: &spoilt) { member in
-      if member == 0 { database.withLock { $0 = true } }
+    let salvaged: [ScratchMember]?
+    do {
+      salvaged = try await salvage.members(from: sources, noting: &spoilt) { member in
+        if member == 0 { database.withLock { $0 = true } }
+      }
+    } catch {
+      // What was met until then is spoilt, whatever ended it. That it cannot be noted is not what ended it.
+      try? note(spoilt.union(packs?.spoilt ?? []), dryRun: dryRun)
+      throw error
     }
     try note(spoilt.union(packs?.spoilt ?? []), dryRun: dryRun)
     guard let members = salvaged else { return false }
