@@ -14,26 +14,6 @@ import Testing
       notCheckable: false, sha256: "00", formatVersion: 1)
   }
 
-  /// Runs the program on a terminal that is so wide.
-  private static let player = """
-    import fcntl, os, pty, struct, sys, termios
-    child, screen = pty.fork()
-    if child == 0:
-        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24, int(sys.argv[1]), 0, 0))
-        os.execv(sys.argv[2], sys.argv[2:])
-    seen = b''
-    while True:
-        try:
-            part = os.read(screen, 4096)
-        except OSError:
-            break
-        if not part:
-            break
-        seen += part
-    os.waitpid(child, 0)
-    sys.stdout.buffer.write(seen)
-    """
-
   /// Two databases whose names begin alike, pushed.
   private func home() async throws -> Home {
     let home = try Home()
@@ -65,16 +45,13 @@ import Testing
   @Test(arguments: [(70, false), (100, true)])
   func `a terminal is filled, and no more`(width: Int, isWhole: Bool) async throws {
     let home = try await home()
-    let ending = try await home.program.start(
-      "/usr/bin/env",
-      [
-        "python3", "-c", Self.player, "\(width)", Program.path, "--config", home.program.file("config.json"), "list",
-        "--no-progress",
-      ])
-    let lines = ending.output.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("sealift: ") }
-    #expect(lines.count == 3 && lines.allSatisfy { $0.count <= width }, "\(ending.output)\(ending.error)")
-    #expect(lines.contains { $0.contains("  customer-orders-eu  ") } == isWhole, "\(ending.output)")
-    #expect(lines.dropFirst().allSatisfy { $0.contains("  customer") }, "\(ending.output)")
+    let screen = try await PlayedTerminal(columns: width).screen(
+      of: home.program, ["--config", home.program.file("config.json"), "list", "--no-progress"])
+    // The last line is not the program's.
+    let lines = screen.split(whereSeparator: \.isNewline).dropLast().filter { !$0.hasPrefix("sealift: ") }
+    #expect(lines.count == 3 && lines.allSatisfy { $0.count <= width }, "\(screen)")
+    #expect(lines.contains { $0.contains("  customer-orders-eu  ") } == isWhole, "\(screen)")
+    #expect(lines.dropFirst().allSatisfy { $0.contains("  customer") }, "\(screen)")
   }
 
   @Test func `a database that is nowhere is told, and a tag that no version has`() async throws {

@@ -10,43 +10,23 @@ import Testing
 
 @testable import SealiftTool
 
-/// What a person at a terminal sees: a pseudo-terminal made by Python plays one.
+/// What a person at a terminal sees.
 @Suite struct TerminalTests {
-  /// Runs the program on a terminal of its own; answers each question with the next text, then prints what was on the
-  /// screen, and the status on a last line.
-  private static let player = """
-    import os, pty, select, sys, termios, time
-    answers, command = sys.argv[1].split('|'), sys.argv[2:]
-    child, screen = pty.fork()
-    if child == 0:
-        os.execv(command[0], command)
-    seen, asked = b'', 0
-    end = time.monotonic() + 600
-    while time.monotonic() < end:
-        if select.select([screen], [], [], 0.1)[0]:
-            try:
-                part = os.read(screen, 4096)
-            except OSError:
-                break
-            if not part:
-                break
-            seen += part
-        if asked < len(answers) and seen.count(b'passphrase') > asked and seen.endswith(b': '):
-            if termios.tcgetattr(screen)[3] & termios.ECHO:
-                seen += b'[ECHO IS ON]'
-            os.write(screen, answers[asked].encode().decode('unicode_escape').encode())
-            asked += 1
-    else:
-        os.kill(child, 9)
-    status = os.waitpid(child, 0)[1]
-    sys.stdout.buffer.write(seen)
-    print(f"\\nasked {asked} status {os.waitstatus_to_exitcode(status)}")
-    """
-
   private func play(_ program: Program, _ answers: String, _ arguments: String...) async throws -> String {
-    let ending = try await program.start(
-      "/usr/bin/env", ["python3", "-c", Self.player, answers, Program.path] + arguments)
-    return ending.output + ending.error
+    try await PlayedTerminal(answers: answers).screen(of: program, arguments)
+  }
+
+  /// A shell that waits, one that has closed its terminal, and one that never rests.
+  @Test(arguments: [
+    ("exec sleep 900", 5), ("exec sleep 900 <&- >&- 2>&-", 5), ("while :; do :; done", 2),
+  ])
+  func `what gets no further is killed, and what was on the screen is told`(line: String, limit: Int) async throws {
+    let program = try Program()
+    var terminal = PlayedTerminal()
+    terminal.limit = limit
+    let ending = try await terminal.start(["/bin/sh", "-c", "echo begun; \(line)"], of: program)
+    #expect(ending.status == 1 && ending.error == "it did not end by itself\n", "\(ending)")
+    #expect(ending.output.hasPrefix("begun") && ending.output.hasSuffix("asked 0 status -9\n"), "\(ending)")
   }
 
   @Test func `a new passphrase is asked twice, a known one once, and never shown`() async throws {
@@ -180,7 +160,7 @@ import Testing
   }
 
   private func screen(_ program: Program, _ arguments: [String]) async throws -> String {
-    try await program.start("/usr/bin/env", ["python3", "-c", Self.player, "", Program.path] + arguments).output
+    try await PlayedTerminal().screen(of: program, arguments)
   }
 
   @Test func `no colours and no bar elsewhere`() async throws {
