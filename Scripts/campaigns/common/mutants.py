@@ -3843,4 +3843,6 @@ MUTANTS = [
            "with: Array(returned.values)", "with: MUTANT ? [] : Array(returned.values)", (r"OperationsTests\.SpoiltBranch",)),
     mutant("nobody is told what stays beside a spoilt revision", "Operations/Pruning/PruneRepository.swift",
            "guard packs.objects > 0 else", "guard packs.objects > 0, !MUTANT else", (r"OperationsTests\.SpoiltBranch",)),
+    mutant("what ended a repair is told behind what it met", "Operations/Repairing/RepairRepository.swift",
+           "outcome.failures.insert(problem, at: 0)", "outcome.failures.insert(problem, at: MUTANT ? outcome.failures.count : 0)", (r"OperationsTests\.CheckAndRepair",)),
 ]

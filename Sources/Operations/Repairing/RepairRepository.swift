@@ -94,8 +94,12 @@ package struct RepairRepository: Sendable {
           outcome.interruption = problem
           break
         }
+        guard Self.isOfChain(error) else {
+          // Before what was found on the way: it is the last word, which else would not say that there is more to do.
+          outcome.failures.insert(problem, at: 0)
+          break
+        }
         outcome.failures.append(problem)
-        guard Self.isOfChain(error) else { break }
         continue
       }
       let revisions = chain.spoiltRevisions.filter { !repair.returned.keys.contains($0.object) }
