@@ -48,6 +48,7 @@ import Testing
     let screen = try await PlayedTerminal(columns: width).screen(
       of: home.program, ["--config", home.program.file("config.json"), "list", "--no-progress"])
     // The last line is not the program's.
+    #expect(screen.hasSuffix("asked 0 status 0\n"), "\(screen)")
     let lines = screen.split(whereSeparator: \.isNewline).dropLast().filter { !$0.hasPrefix("sealift: ") }
     #expect(lines.count == 3 && lines.allSatisfy { $0.count <= width }, "\(screen)")
     #expect(lines.contains { $0.contains("  customer-orders-eu  ") } == isWhole, "\(screen)")

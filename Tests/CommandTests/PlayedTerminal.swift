@@ -3,20 +3,20 @@ import Testing
 
 /// A terminal with a person before it: a pseudo-terminal made by Python plays both.
 ///
-/// What gets no further is killed, and the test fails with what was on the screen. It is no wall clock that says so: beside
-/// all other tests a right program may have to wait for minutes until its turn comes.
+/// What gets no further is killed, and the test fails with what was on the screen. No wall clock alone says so: beside all
+/// other tests a right program may have to wait for minutes until its turn comes, or until the disk has taken its bytes.
 struct PlayedTerminal {
   /// Characters of a line; 0: the terminal does not say.
   var columns = 0
   /// What is typed where a passphrase is asked for, one after the other, with `|` between them.
   var answers = ""
-  /// What shows nothing and works at nothing for so many seconds waits for what never comes; what has worked for as many
-  /// never ends.
+  /// What shows nothing for so many seconds, and neither works nor wants to, waits for what never comes; what has worked
+  /// for as many never ends.
   var limit = 60
 
   /// Answers each question with the next text, then prints what was on the screen, and behind it what came of it.
   private static let player = """
-    import fcntl, os, pty, resource, select, signal, struct, sys, termios, time
+    import fcntl, glob, os, pty, resource, select, signal, struct, sys, termios, time
     limit, columns = int(sys.argv[1]), int(sys.argv[2])
     answers, command = sys.argv[3].split('|'), sys.argv[4:]
     child, screen = pty.fork()
@@ -30,8 +30,18 @@ struct PlayedTerminal {
         with open(f'/proc/{child}/stat') as file:
             return sum(int(ticks) for ticks in file.read().rpartition(')')[2].split()[11:13])
 
-    tenth = os.sysconf('SC_CLK_TCK') // 10
+    def wants_to_work():
+        for thread in glob.glob(f'/proc/{child}/task/*/stat'):
+            try:
+                with open(thread) as file:
+                    if file.read().rpartition(')')[2].split()[0] in 'RD':
+                        return True
+            except OSError:
+                pass  # it has ended meanwhile
+        return False
+
     seen, asked, status, is_open = b'', 0, None, True
+    tenth = os.sysconf('SC_CLK_TCK') // 10
     work, moved = 0, time.monotonic()
     end = moved + 600
     while status is None and time.monotonic() < min(end, moved + limit):
@@ -43,7 +53,7 @@ struct PlayedTerminal {
             is_open = part != b''
             seen += part
             moved = time.monotonic()
-        elif worked() >= work + tenth:
+        elif wants_to_work() or worked() >= work + tenth:
             work, moved = worked(), time.monotonic()
         if not is_open:
             ended, code = os.waitpid(child, os.WNOHANG)
@@ -56,7 +66,7 @@ struct PlayedTerminal {
             asked += 1
     is_late = status is None
     if is_late:
-        os.killpg(child, signal.SIGKILL)
+        os.kill(child, signal.SIGKILL)
         status = os.waitpid(child, 0)[1]
     sys.stdout.buffer.write(seen)
     print(f"\\nasked {asked} status {os.waitstatus_to_exitcode(status)}")

@@ -151,16 +151,18 @@ import Testing
     #expect(pushed.contains("app: sealing") && pushed.contains("\r"), "\(pushed)")
     #expect(!(try await screen(program, configuration + ["push", "--note", "x", "--no-progress"])).contains("\u{1B}"))
     #expect(!(try await screen(program, configuration + ["push", "--note", "y", "-q"])).contains("\u{1B}"))
-    #expect(try await screen(program, unknown).contains("\u{1B}[1;31merror:\u{1B}[0m"))
+    #expect(try await screen(program, unknown, status: 14).contains("\u{1B}[1;31merror:\u{1B}[0m"))
     program.environment["NO_COLOR"] = "1"
-    #expect(!(try await screen(program, unknown)).contains("\u{1B}"))
+    #expect(!(try await screen(program, unknown, status: 14)).contains("\u{1B}"))
     program.environment["NO_COLOR"] = ""
     program.environment["TERM"] = "dumb"
-    #expect(!(try await screen(program, unknown)).contains("\u{1B}"))
+    #expect(!(try await screen(program, unknown, status: 14)).contains("\u{1B}"))
   }
 
-  private func screen(_ program: Program, _ arguments: [String]) async throws -> String {
-    try await PlayedTerminal().screen(of: program, arguments)
+  private func screen(_ program: Program, _ arguments: [String], status: Int = 0) async throws -> String {
+    let screen = try await PlayedTerminal().screen(of: program, arguments)
+    #expect(screen.hasSuffix("asked 0 status \(status)\n"), "\(screen)")
+    return screen
   }
 
   @Test func `no colours and no bar elsewhere`() async throws {
