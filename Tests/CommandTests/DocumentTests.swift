@@ -28,9 +28,8 @@ import Testing
     return try decoded(Document.self, ending.output)
   }
 
-  // MARK: remarks
-
-  @Test func `a version asked for by its id at a target that was put back`() async throws {
+  /// A target that was put back to its first version, which this machine remarks.
+  private func putBack() async throws -> (Home, first: Version) {
     let home = try Home()
     try await home.must("init")
     let first = try await home.push()
@@ -38,6 +37,13 @@ import Testing
     try home.change()
     try await home.push()
     #expect(try await home.program.shell("rm -r target && mv before target").status == 0)
+    return (home, first)
+  }
+
+  // MARK: remarks
+
+  @Test func `a version asked for by its id at a target that was put back`() async throws {
+    let (home, first) = try await putBack()
     let remark = "the version was asked for by its id"
     let notices = try await document(["show", first.id], home).notices
     #expect(notices.contains { $0.contains("this machine has seen version 2") && $0.hasSuffix(remark) }, "\(notices)")
@@ -47,13 +53,7 @@ import Testing
 
   /// There is no other document then.
   @Test func `an error has the remarks that were made before it`() async throws {
-    let home = try Home()
-    try await home.must("init")
-    let first = try await home.push()
-    #expect(try await home.program.shell("cp -a target before").status == 0)
-    try home.change()
-    try await home.push()
-    #expect(try await home.program.shell("rm -r target && mv before target").status == 0)
+    let (home, first) = try await putBack()
     func remarks(_ words: String..., code: String) async throws -> [String] {
       let ending = try await run(["--json"] + words, home)
       #expect(try ending.status == 2 && ending.errorDocument().code == code, "\(words): \(ending.error)")
@@ -68,6 +68,11 @@ import Testing
       let isTold = notices.count == 1 && notices[0].contains("this machine has seen version 2")
       #expect(isTold, "\(notices)")
     }
+    // Where the database itself was to go out, what was remarked is said as well.
+    let piped = try await run(["--json", "pull", first.id, "-o", "-", "--expect", "0"], home)
+    let lines = piped.error.split(separator: "\n")
+    #expect(lines.count == 2 && lines[0].contains("this machine has seen version 2"), "\(piped.error)")
+    #expect(try decoded(Document.self, String(lines.last ?? "")).notices.count == 1, "\(piped.error)")
     // Nothing was remarked before the line was read.
     #expect(try await remarks("pull", first.id, code: "usage").isEmpty)
   }
