@@ -1,6 +1,6 @@
 import Storage
 
-/// How the target is listed: level by level, several collections at once.
+/// How one level of the target is listed: several collections at once.
 extension WebDAVStore {
   /// What a listing saw in one collection.
   struct Look: Sendable {
