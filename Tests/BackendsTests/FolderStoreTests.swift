@@ -197,6 +197,18 @@ import Testing
     }
   }
 
+  /// On a file system that takes every time. Others may write at the target, and sums are made of what it says.
+  @Test(.enabled(if: access("/dev/shm", W_OK) == 0), arguments: [Int.max, Int.min])
+  func `a time that cannot be is told as one that is far away`(seconds: Int) async throws {
+    let shelf = try Scratch(in: "/dev/shm")
+    let store = try FolderStore(path: shelf.file("target"), create: true)
+    try await store.put(ObjectBody([1]), at: name, ifAbsent: true)
+    let times = [timespec(tv_sec: seconds, tv_nsec: 0), timespec(tv_sec: seconds, tv_nsec: 0)]
+    #expect(utimensat(AT_FDCWD, shelf.file("target/\(name)"), times, 0) == 0)
+    let far = seconds > 0 ? 1 << 40 : -1 << 40
+    #expect(try await store.list(prefix: "").map(\.stored) == [far])
+  }
+
   @Test func `what cannot be made durable is not stored`() async throws {
     await #expect(processExitsWith: .success) { [root = root as String] in
       let store = try FolderStore(path: root)

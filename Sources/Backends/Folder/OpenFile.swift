@@ -42,7 +42,7 @@ struct OpenFile: ~Copyable {
   func status() throws(StoreError) -> OpenFolder.Entry {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw .system(errno, "\(path) could not be looked at") }
-    return OpenFolder.Entry(kind: status.st_mode & S_IFMT, size: Int(status.st_size), modified: status.st_mtim.tv_sec)
+    return OpenFolder.Entry(status)
   }
 
   /// Exactly these bytes.

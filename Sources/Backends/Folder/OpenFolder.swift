@@ -76,15 +76,22 @@ struct OpenFolder: ~Copyable {
       if errno == ENOENT { return nil }
       throw .system(errno, "\(path)/\(name) could not be looked at")
     }
-    return Entry(kind: status.st_mode & S_IFMT, size: Int(status.st_size), modified: status.st_mtim.tv_sec)
+    return Entry(status)
   }
 
   struct Entry {
     let kind: mode_t
     /// In bytes.
     let size: Int
-    /// Seconds since 1970 UTC.
+    /// Seconds since 1970 UTC, 30,000 years at most: others may write there, and sums of it are made.
     let modified: Int
+
+    init(_ status: stat) {
+      kind = status.st_mode & S_IFMT
+      size = Int(status.st_size)
+      modified = min(max(status.st_mtim.tv_sec, -1 << 40), 1 << 40)
+    }
+
     var isFile: Bool { kind == S_IFREG }
     var isFolder: Bool { kind == S_IFDIR }
     var isLink: Bool { kind == S_IFLNK }

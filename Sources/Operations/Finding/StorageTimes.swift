@@ -169,9 +169,9 @@ struct StorageTimes: Sendable {
   /// No snapshot is younger than its stored manifest, and copies and repairs are stored later: so what a target says makes
   /// a version older at most, never younger.
   private func bounded(_ facts: VersionFacts, lag: Int?) -> UInt64? {
-    guard let lag, let bound = seconds[facts.digest].map({ max(0, $0) + lag }), bound < Self.taken(facts) else {
-      return facts.version?.time
-    }
+    guard let lag, let stored = seconds[facts.digest] else { return facts.version?.time }
+    let bound = min(max(0, stored), .max - lag) + lag
+    guard bound < Self.taken(facts) else { return facts.version?.time }
     return UInt64(bound) * 1000
   }
 
