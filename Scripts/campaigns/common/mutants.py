@@ -2859,7 +2859,7 @@ MUTANTS = [
     mutant("what has not been yet is the newest of chains", "Operations/Finding/StorageTimes.swift",
            "let isAhead = time > now &&", "let isAhead = !MUTANT && time > now &&", (r"OperationsTests\.Lookup",)),
     mutant("between chains the pusher's clock alone decides", "Operations/Finding/StorageTimes.swift",
-           "guard let lag, let stored =", "guard !MUTANT, let lag, let stored =", (r"OperationsTests\.Lookup",)),
+           "guard let lag, let bound =", "guard !MUTANT, let lag, let bound =", (r"OperationsTests\.Lookup",)),
     mutant("between chains what was pushed before says nothing", "Operations/Finding/StorageTimes.swift",
            "guard let history, let before =", "guard !MUTANT, let history, let before =", (r"OperationsTests\.Lookup",)),
     mutant("a clock that was ahead makes younger what was pushed after it", "Operations/Finding/StorageTimes.swift",

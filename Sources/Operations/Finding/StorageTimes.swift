@@ -169,9 +169,10 @@ struct StorageTimes: Sendable {
   /// No snapshot is younger than its stored manifest, and copies and repairs are stored later: so what a target says makes
   /// a version older at most, never younger.
   private func bounded(_ facts: VersionFacts, lag: Int?) -> UInt64? {
-    guard let lag, let stored = seconds[facts.digest] else { return facts.version?.time }
-    let bound = min(max(0, stored), .max - lag) + lag
-    guard bound < Self.taken(facts) else { return facts.version?.time }
+    // One condition: of more than one the optimizer of Swift 6.3.1 makes what it rejects itself.
+    guard let lag, let bound = seconds[facts.digest].map({ min(max(0, $0), .max - lag) + lag }),
+      bound < Self.taken(facts)
+    else { return facts.version?.time }
     return UInt64(bound) * 1000
   }
 
