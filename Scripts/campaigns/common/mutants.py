@@ -3845,4 +3845,6 @@ MUTANTS = [
            "guard packs.objects > 0 else", "guard packs.objects > 0, !MUTANT else", (r"OperationsTests\.SpoiltBranch",)),
     mutant("what ended a repair is told behind what it met", "Operations/Repairing/RepairRepository.swift",
            "outcome.failures.insert(problem, at: 0)", "outcome.failures.insert(problem, at: MUTANT ? outcome.failures.count : 0)", (r"OperationsTests\.CheckAndRepair",)),
+    mutant("who has ended has a database open", "Operations/Restoring/ProcessTable.swift",
+           "found = look() ?? (Self.command(of: pid) == nil ? [] : found)", "if !MUTANT { found = look() ?? (Self.command(of: pid) == nil ? [] : found) }", (r"OperationsTests\.Replace",)),
 ]

@@ -21,9 +21,10 @@ struct ProcessTable {
   ///   - ignoring: descriptors of this process that do not count.
   ///   - namespace: which processes there are for us; injected by tests.
   ///   - passesReaders: who only reads a file as a push does, by descriptors that do not block, does not count.
+  ///   - onSight: called with the number of a process that has one of them open; for tests.
   init(
     holding files: [String: FileIdentity], ignoring own: Set<Int32> = [],
-    namespace: UInt64? = ProcessTable.ownNamespace, passesReaders: Bool = false
+    namespace: UInt64? = ProcessTable.ownNamespace, passesReaders: Bool = false, onSight: (Int32) -> Void = { _ in }
   ) {
     let wanted = Dictionary(files.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
     let inodes = Set(wanted.keys.map(\.inode))
@@ -38,10 +39,14 @@ struct ProcessTable {
         if let command = Self.command(of: pid) { unseen.append(Holder(pid: pid, command: command, files: [])) }
         continue
       }
+      guard !found.isEmpty else { continue }
+      onSight(pid)
       for _ in 0..<50 where !found.isEmpty && Self.isBeingStarted(pid) {
         usleep(20_000)
         found = look() ?? []
       }
+      // It may have come to its own program, or ended, since it was looked at: what it had open before says nothing.
+      found = look() ?? (Self.command(of: pid) == nil ? [] : found)
       guard !found.isEmpty else { continue }
       holders.append(Holder(pid: pid, command: Self.command(of: pid) ?? "?", files: found.sorted()))
     }

@@ -234,6 +234,22 @@ import Testing
     }
   }
 
+  /// As a child of this process that had open what we have, and ended as soon as it had begun.
+  @Test func `who has ended meanwhile has nothing open`() throws {
+    let scratch = try Scratch()
+    let path = scratch.file("app.db")
+    try writeFile(path, [1])
+    let child = try Child(["sleep", "600"], output: path)
+    let files = [path: try #require(FileIdentity(at: path))]
+    #expect(ProcessTable(holding: files).holders.map(\.pid) == [child.pid])
+    let table = ProcessTable(holding: files) { pid in
+      guard pid == child.pid else { return }
+      child.signal(SIGKILL)
+      while kill(pid, 0) == 0 { usleep(1000) }
+    }
+    #expect(table.holders.isEmpty, "\(table.holders)")
+  }
+
   @Test func `whoever comes while the files are moved finds a locked database`() async throws {
     let home = try await RestoreRoad(wal: false)
     let descriptor = open(home.path, O_RDWR | O_CLOEXEC)
