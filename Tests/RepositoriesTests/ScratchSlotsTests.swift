@@ -101,6 +101,15 @@ import Testing
 extension Home {
   /// The waves that a version's only member is read in, not fetched.
   func waves(of manifest: StoredManifest, limits: RestoreWave.Limits) async throws -> [RestoreWave] {
+    let planner = try await planner(of: manifest, limits: limits)
+    try await planner.countBases()
+    var waves: [RestoreWave] = []
+    while let wave = try await planner.next() { waves.append(wave) }
+    return waves
+  }
+
+  /// Of a version's only member; it has counted nothing yet.
+  func planner(of manifest: StoredManifest, limits: RestoreWave.Limits) async throws -> WavePlanner {
     let reader = try await VersionReader(manifest, repository: repository, state: nil, tables: stateFolder)
     let packs = OpenPacks(reader.table, repository: repository, chain: chain, state: nil)
     let file = try #require(reader.core.members[0].file)
@@ -113,12 +122,8 @@ extension Home {
         ))
       unit += UInt32(run.count)
     }
-    let planner = try WavePlanner(
+    return try WavePlanner(
       RestorePlan(demands, in: stateFolder), of: VersionFrames(manifest: manifest, packs: packs), limits: limits,
       wavesAhead: 2, in: stateFolder)
-    try await planner.countBases()
-    var waves: [RestoreWave] = []
-    while let wave = try await planner.next() { waves.append(wave) }
-    return waves
   }
 }

@@ -35,6 +35,18 @@ import Testing
     #expect(tally.tally.gets <= 1 + version.packs.count * 2)
   }
 
+  /// Of a version in many layers that takes long, and a signal waits for it.
+  @Test func `bases are counted no further when the restore is to end`() async throws {
+    let home = try await Home()
+    let version = try await LevelledVersion(home, frames: 50)
+    let planner = try await home.planner(of: version.manifest, limits: RestoreWave.Limits())
+    let counting = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await planner.countBases()
+    }
+    await #expect(throws: CancellationError.self) { try await counting.value }
+  }
+
   /// What just fits would end each wave a little further into a pack.
   @Test func `each full pack is fetched in one piece`() async throws {
     let home = try await Home()

@@ -3847,4 +3847,6 @@ MUTANTS = [
            "outcome.failures.insert(problem, at: 0)", "outcome.failures.insert(problem, at: MUTANT ? outcome.failures.count : 0)", (r"OperationsTests\.CheckAndRepair",)),
     mutant("who has ended has a database open", "Operations/Restoring/ProcessTable.swift",
            "found = look() ?? (Self.command(of: pid) == nil ? [] : found)", "if !MUTANT { found = look() ?? (Self.command(of: pid) == nil ? [] : found) }", (r"OperationsTests\.Replace",)),
+    mutant("bases are counted to the end", "Repositories/Restoring/WavePlanner.swift",
+           "looks whether it is to end.\n      try Task.checkCancellation()", "looks whether it is to end.\n      if !MUTANT { try Task.checkCancellation() }", (r"RepositoriesTests\.WaveReading",)),
 ]

@@ -51,7 +51,11 @@ actor WavePlanner {
 
   /// Finds out how many rest on each frame. Before the first wave.
   func countBases() async throws {
-    for index in 0..<plan.frames.count { try await countBases(of: plan.frames[index].place, above: 0) }
+    for index in 0..<plan.frames.count {
+      // With all directories on this machine nothing else in here looks whether it is to end.
+      try Task.checkCancellation()
+      try await countBases(of: plan.frames[index].place, above: 0)
+    }
   }
 
   /// The next wave, not fetched yet; `nil` after the last.
