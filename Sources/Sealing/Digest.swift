@@ -1,7 +1,7 @@
 import COpenSSL
 
 /// A SHA-256 digest: 32 bytes. Names of objects, version ids, image digests.
-package struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
+package struct Digest: Hashable, Comparable, Sendable, BitwiseCopyable, CustomStringConvertible {
   /// In the order of its bytes, the first of each the most significant: numbers compare as the bytes do. There may be
   /// millions of digests, and an array would take as much again for each, somewhere else in memory.
   private let first: UInt64

@@ -9,17 +9,6 @@ package struct Directory: Sendable {
   package let frames: [FrameRecord]
   package let meta: [UInt8]
 
-  private init(basePacks: [Digest], frames: [FrameRecord], meta: [UInt8]) {
-    self.basePacks = basePacks
-    self.frames = frames
-    self.meta = meta
-  }
-
-  /// The same but for the fingerprints of units, which are most of it: enough to read frames.
-  package var withoutFingerprints: Directory {
-    Directory(basePacks: basePacks, frames: frames.map(\.withoutFingerprints), meta: meta)
-  }
-
   /// The encoding without padding.
   static func encode(basePacks: [Digest], frames: [EncodedFrame], meta: [UInt8]) -> [UInt8] {
     var writer = ByteWriter()

@@ -1,7 +1,7 @@
 import COpenSSL
 
 /// The name of a unit's content: the first 16 bytes of a keyed hash (`Docs/Format.md` §4.4).
-package struct Fingerprint: Hashable, Sendable {
+package struct Fingerprint: Hashable, Sendable, BitwiseCopyable {
   package let high: UInt64
   package let low: UInt64
 

@@ -1,5 +1,5 @@
 /// Units a delta frame takes its prefix from (`Docs/Format.md` §4.3).
-package struct BaseRun: Sendable, Equatable {
+package struct BaseRun: Sendable, Equatable, BitwiseCopyable {
   /// Index into the directory's base packs; `nil` is the object itself.
   package let pack: UInt16?
   package let frame: UInt32
@@ -35,16 +35,18 @@ package struct FrameRecord: Sendable, Equatable {
   /// Where ciphertext and tag lie in the object.
   package var sealedRange: Range<Int> { offset..<offset + Int(sealedLength) }
 
-  /// The same but for `fingerprints`: enough to read the frame, and to prove it by its id.
-  var withoutFingerprints: FrameRecord {
-    FrameRecord(
-      offset: offset, sealedLength: sealedLength, codec: codec, type: type, unitLengths: unitLengths, frameID: frameID,
-      fingerprints: [], bases: bases)
-  }
-
-  /// About how many bytes of memory it takes.
-  package var weight: Int {
-    MemoryLayout<Self>.stride + fingerprints.count * 16 + bases.count * 12 + unitLengths.weight
+  package init(
+    offset: Int, sealedLength: UInt32, codec: Codec, type: UnitType, unitLengths: UnitLengths, frameID: Digest,
+    fingerprints: [Fingerprint], bases: [BaseRun]
+  ) {
+    self.offset = offset
+    self.sealedLength = sealedLength
+    self.codec = codec
+    self.type = type
+    self.unitLengths = unitLengths
+    self.frameID = frameID
+    self.fingerprints = fingerprints
+    self.bases = bases
   }
 
   /// Where a unit begins in the decoded frame.
@@ -62,7 +64,8 @@ package struct FrameRecord: Sendable, Equatable {
 
 /// The lengths of a frame's units: mostly all the same.
 package struct UnitLengths: Sendable, Equatable, RandomAccessCollection {
-  private let uniform: Int
+  /// Of each, in bytes; 0 where they differ.
+  package let uniform: Int
   /// Where each unit begins, and the last one ends; empty where all are of one length.
   private let bounds: [Int]
   package let count: Int
@@ -80,8 +83,6 @@ package struct UnitLengths: Sendable, Equatable, RandomAccessCollection {
     }
     self.bounds = bounds
   }
-
-  fileprivate var weight: Int { bounds.count * 8 }
 
   package init(uniform length: Int, count: Int) {
     uniform = length

@@ -35,7 +35,7 @@ package struct ChainID: Hashable, Sendable {
 }
 
 /// What deduplication works on (`Docs/Format.md` §1).
-package enum UnitType: UInt8, Sendable {
+package enum UnitType: UInt8, Sendable, BitwiseCopyable {
   case page = 1
   case block = 2
   case node = 3
@@ -56,7 +56,7 @@ package enum ObjectKind: UInt8, Sendable, CaseIterable {
 }
 
 /// How the content of a frame is coded (`Docs/Format.md` §4.4).
-package enum Codec: UInt8, Sendable {
+package enum Codec: UInt8, Sendable, BitwiseCopyable {
   case raw = 0
   case zstd = 1
   case zstdWithPrefix = 2

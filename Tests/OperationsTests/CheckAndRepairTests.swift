@@ -671,7 +671,7 @@ import Testing
     let facts = try #require(try await lookup.histories().first?.versions.first)
     let manifest = try await lookup.repository.readManifest(facts.name)
     let table = try await PackTable(of: manifest, repository: lookup.repository, state: nil)
-    let packs = OpenPacks(table, repository: lookup.repository, chain: facts.chain, state: nil)
+    let packs = try OpenPacks(table, repository: lookup.repository, chain: facts.chain, state: nil)
     var lying: (entry: PackEntry, node: FrameRecord)?
     for entry in table.all {
       let frames = try await packs.open(entry.number).directory.frames

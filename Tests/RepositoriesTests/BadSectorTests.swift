@@ -50,7 +50,7 @@ import Testing
     func frames(at store: any ObjectStore) async throws -> TolerantFrames {
       let repository = BadSectorTests.repository(home, at: store)
       let table = try await PackTable(of: second, repository: repository, state: nil)
-      let packs = OpenPacks(table, repository: repository, chain: home.chain, state: nil)
+      let packs = try OpenPacks(table, repository: repository, chain: home.chain, state: nil)
       return try TolerantFrames(
         VersionFrames(manifest: second, packs: packs), from: nil, state: home.state, in: home.stateFolder)
     }

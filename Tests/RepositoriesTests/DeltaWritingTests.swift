@@ -442,7 +442,7 @@ private final class Line {
   func places(in result: PushSession.Result) async throws -> [Location] {
     let reader = try await VersionReader(
       result.manifest, repository: home.repository, state: nil, tables: home.stateFolder)
-    let packs = OpenPacks(reader.table, repository: home.repository, chain: home.chain, state: nil)
+    let packs = try OpenPacks(reader.table, repository: home.repository, chain: home.chain, state: nil)
     let file = try #require(reader.core.members[0].file)
     var places: [Location] = []
     try await MapReader(manifest: result.manifest, packs: packs).forEachRun(

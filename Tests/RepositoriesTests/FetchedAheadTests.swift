@@ -112,7 +112,7 @@ import Testing
 extension Home {
   fileprivate func frames(of manifest: StoredManifest) async throws -> VersionFrames {
     let reader = try await VersionReader(manifest, repository: repository, state: nil, tables: stateFolder)
-    let packs = OpenPacks(reader.table, repository: repository, chain: chain, state: nil)
+    let packs = try OpenPacks(reader.table, repository: repository, chain: chain, state: nil)
     return VersionFrames(manifest: manifest, packs: packs)
   }
 }

@@ -4,45 +4,68 @@ import Testing
 @testable import Repositories
 @testable import Sealing
 
-/// The packs that a restore keeps open: its bases are from anywhere, and a directory that was let go of is read, opened and
-/// decoded anew.
+/// The packs that whoever reads a version has open: its bases are from anywhere, and so are the directories that say where
+/// those lie.
 @Suite struct OpenPacksTests {
-  private static let unitsPerFrame = 256
-
-  private static func frame(_ number: Int, base: Int? = nil) -> EncodedFrame {
-    EncodedFrame(
-      codec: base == nil ? .zstd : .zstdWithPrefix, type: .page,
-      unitLengths: UnitLengths(uniform: 1024, count: unitsPerFrame),
-      fingerprints: (0..<unitsPerFrame).map { Fingerprint(high: UInt64(number), low: UInt64($0)) },
-      bases: base.map { [BaseRun(pack: nil, frame: UInt32($0), firstUnit: 0, count: 1)] } ?? [],
-      payload: [UInt8](repeating: 0, count: 84))
-  }
-
-  private static func directory(of frames: [EncodedFrame]) throws -> Directory {
-    try Directory(
-      decoding: Directory.encode(basePacks: [], frames: frames, meta: []), kind: .pack,
-      end: Header.length + 100 * frames.count)
-  }
-
-  @Test func `without the fingerprints of units a directory says the same of each frame`() throws {
-    let frames = try Self.directory(of: [Self.frame(1), Self.frame(2), Self.frame(3, base: 1)]).frames
-    let bare = try Self.directory(of: [Self.frame(1), Self.frame(2), Self.frame(3, base: 1)]).withoutFingerprints.frames
-    #expect(frames.map(\.fingerprints.count) == [Self.unitsPerFrame, Self.unitsPerFrame, 0])
-    for (frame, bare) in zip(frames, bare) {
-      #expect(bare.fingerprints.isEmpty)
-      #expect((bare.offset, bare.sealedLength) == (frame.offset, frame.sealedLength))
-      #expect((bare.codec, bare.type, bare.frameID) == (frame.codec, frame.type, frame.frameID))
-      #expect((bare.unitLengths, bare.bases) == (frame.unitLengths, frame.bases))
+  /// Of two to five pages, or of blocks of several lengths; each fourth rests on the three before it.
+  private static func frames(_ count: Int, seed: Int) -> [EncodedFrame] {
+    (0..<count).map { number in
+      let units = 2 + (number + seed) % 4
+      let isDelta = number % 4 == 3
+      let lengths =
+        number < 8
+        ? UnitLengths(uniform: 4096, count: units) : UnitLengths((0..<units).map { 100 * seed + number + $0 })
+      return EncodedFrame(
+        codec: isDelta ? .zstdWithPrefix : .zstd, type: number < 8 ? .page : .block, unitLengths: lengths,
+        fingerprints: (0..<units).map { Fingerprint(high: UInt64(seed * 1000 + number), low: UInt64($0)) },
+        bases: isDelta
+          ? [
+            BaseRun(pack: nil, frame: UInt32(number - 1), firstUnit: 1, count: 1),
+            BaseRun(pack: 0, frame: 7, firstUnit: 3, count: 9), BaseRun(pack: 1, frame: 70_000, firstUnit: 2, count: 1),
+          ] : [],
+        payload: [UInt8](repeating: 0, count: 50 + 10 * number + seed))
     }
   }
 
-  /// Their fingerprints are 160 MiB.
-  @Test func `it is light enough for ten GiB of pages to be kept`() throws {
-    let frames = (0..<64).map { Self.frame($0) }
-    let directory = try Self.directory(of: frames)
-    let content = frames.count * Self.unitsPerFrame * 1024
-    #expect(directory.weight * ((10 << 30) / content) > 100 << 20)
-    #expect(directory.withoutFingerprints.weight * ((10 << 30) / content) <= OpenPacks.limit)
+  private static func directory(of frames: [EncodedFrame], seed: Int) throws -> Directory {
+    try Directory(
+      decoding: Directory.encode(
+        basePacks: [.sha256(of: [UInt8(seed)]), .sha256(of: [UInt8(seed), 1])], frames: frames, meta: []), kind: .pack,
+      end: Header.length + frames.reduce(0) { $0 + $1.payload.count + AuthenticatedCipher.tagLength })
+  }
+
+  @Test(arguments: [false, true]) func `the tables say of each frame what its directory says`(keeps: Bool) throws {
+    let scratch = try Scratch()
+    let tables = try DirectoryTables(keepsFingerprints: keeps, in: scratch.path)
+    let directories = try (1...5).map { try Self.directory(of: Self.frames(8 + 4 * $0, seed: $0), seed: $0) }
+    let tabled = try directories.map { try tables.add($0) }
+    for (directory, tabled) in zip(directories, tabled) {
+      #expect(Array(tabled.basePacks) == directory.basePacks)
+      #expect(tabled.frames.count == directory.frames.count)
+      for (index, frame) in directory.frames.enumerated() {
+        #expect(tabled.frames.sealedRange(of: index) == frame.sealedRange)
+        let same = tabled.frames[index]
+        #expect((same.offset, same.sealedLength) == (frame.offset, frame.sealedLength))
+        #expect((same.codec, same.type, same.frameID) == (frame.codec, frame.type, frame.frameID))
+        #expect((same.unitLengths, same.bases) == (frame.unitLengths, frame.bases))
+        #expect(same.fingerprints == (keeps ? frame.fingerprints : []))
+      }
+    }
+  }
+
+  @Test func `each directory is asked for once, however often its frames are`() async throws {
+    let home = try await Home()
+    let version = try await LevelledVersion(home, frames: 50)
+    let table = try await PackTable(of: version.manifest, repository: home.repository, state: nil)
+    let tally = TallyingStore(home.store)
+    let repository = Repository(
+      store: tally, keys: home.repository.keys, random: home.repository.random, slot: home.repository.slot)
+    let packs = try OpenPacks(table, repository: repository, chain: home.chain, state: nil, in: home.stateFolder)
+    for _ in 1...3 {
+      for entry in table.all { _ = try await packs.frame(FramePlace(pack: entry.number, frame: 0)) }
+    }
+    #expect(table.all.count > 1)
+    #expect(tally.tally.gets == table.all.count)
   }
 
   @Test func `a directory that does not open is told with its pack, and what can still be done`() async throws {
@@ -52,7 +75,7 @@ import Testing
     let table = try await PackTable(of: pushed.manifest, repository: home.repository, state: nil)
     let entry = try #require(table.all.first)
     home.store.content[Layout.pack(entry.name, of: home.chain)]?[entry.directoryRange.lowerBound] ^= 1
-    let packs = OpenPacks(table, repository: home.repository, chain: home.chain, state: nil)
+    let packs = try OpenPacks(table, repository: home.repository, chain: home.chain, state: nil)
     let error = await #expect(throws: SealError.self) { _ = try await packs.open(entry.number) }
     #expect(error?.code == .damaged)
     #expect(error?.message.hasPrefix("pack \(entry.name.hex.prefix(12)): ") == true, "\(String(describing: error))")
@@ -66,7 +89,7 @@ import Testing
     let table = try await PackTable(of: pushed.manifest, repository: home.repository, state: nil)
     let number = try #require(table.all.first).number
     for keeps in [false, true] {
-      let packs = OpenPacks(
+      let packs = try OpenPacks(
         table, repository: home.repository, chain: home.chain, state: nil, keepsFingerprints: keeps)
       _ = try await packs.open(number)
       let frames = try #require(packs.kept(number)).directory.frames

@@ -223,7 +223,7 @@ private struct ScatteredMaps {
     let table = try await PackTable(of: manifest, repository: home.repository, state: nil)
     let repository = Repository(
       store: store, keys: home.repository.keys, random: home.repository.random, slot: home.repository.slot)
-    return OpenPacks(table, repository: repository, chain: home.chain, state: state)
+    return try OpenPacks(table, repository: repository, chain: home.chain, state: state)
   }
 
   /// - Returns: the packs that the maps name.

@@ -111,7 +111,7 @@ extension Home {
   /// Of a version's only member; it has counted nothing yet.
   func planner(of manifest: StoredManifest, limits: RestoreWave.Limits) async throws -> WavePlanner {
     let reader = try await VersionReader(manifest, repository: repository, state: nil, tables: stateFolder)
-    let packs = OpenPacks(reader.table, repository: repository, chain: chain, state: nil)
+    let packs = try OpenPacks(reader.table, repository: repository, chain: chain, state: nil)
     let file = try #require(reader.core.members[0].file)
     let demands = try FileTable<RestorePlan.Demand>(capacity: Int(file.unitCount), in: stateFolder)
     var unit: UInt32 = 0

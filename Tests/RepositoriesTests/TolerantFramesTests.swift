@@ -24,7 +24,7 @@ import Testing
     let keys = home.repository
     let repository = Repository(store: store, keys: keys.keys, random: keys.random, slot: keys.slot)
     let table = try await PackTable(of: manifest, repository: repository, state: nil)
-    let packs = OpenPacks(table, repository: repository, chain: home.chain, state: state)
+    let packs = try OpenPacks(table, repository: repository, chain: home.chain, state: state)
     return try TolerantFrames(
       VersionFrames(manifest: manifest, packs: packs), from: nil, state: home.state, in: home.stateFolder)
   }

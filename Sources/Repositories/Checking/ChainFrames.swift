@@ -124,14 +124,14 @@ final class ChainFrames: @unchecked Sendable {
         let base = run.pack.map { intern(directory.basePacks[Int($0)]) } ?? number
         try bases.append(Base(object: base, frame: run.frame, firstUnit: run.firstUnit, count: run.count))
       }
-      let isUniform = record.unitLengths.allSatisfy { $0 == record.unitLengths[0] }
+      let uniform = record.unitLengths.uniform
       let firstLength = lengths.count
-      if !isUniform { for length in record.unitLengths { try lengths.append(UInt32(length)) } }
+      if uniform == 0 { for length in record.unitLengths { try lengths.append(UInt32(length)) } }
       let isDamaged = record.type == .node && content[index] == nil
       try frames.append(
         Frame(
           object: number, plaintextLength: UInt32(record.plaintextLength), sealedLength: record.sealedLength,
-          unitLength: isUniform ? UInt32(record.unitLengths[0]) : 0, lengths: firstLength,
+          unitLength: UInt32(uniform), lengths: firstLength,
           units: UInt16(record.unitLengths.count), type: record.type.rawValue, baseCount: UInt16(record.bases.count),
           firstBase: firstBase, firstUnit: unitCount, state: (isDamaged ? State.damaged : .unread).rawValue,
           content: content[index] ?? -1))

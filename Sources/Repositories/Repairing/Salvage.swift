@@ -56,8 +56,8 @@ struct Salvage: Sendable {
   private func frames(from sources: SalvageSources?) async throws -> TolerantFrames? {
     do {
       let table = try await PackTable(of: manifest, repository: repository, state: state)
-      let packs = OpenPacks(
-        table, repository: repository, chain: manifest.name.chain, state: state, keepsFingerprints: true)
+      let packs = try OpenPacks(
+        table, repository: repository, chain: manifest.name.chain, state: state, keepsFingerprints: true, in: folder)
       return try TolerantFrames(
         VersionFrames(manifest: manifest, packs: packs), from: sources, noting: nodes, state: state, in: folder)
     } catch let error where error.isDamage {

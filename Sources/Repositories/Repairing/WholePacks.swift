@@ -60,7 +60,7 @@ package final class WholePacks: @unchecked Sendable {
       let presence = try await Presence(repository, chain: chain, state: state)
       var loader = try KnownPacksLoader(repository, chain: chain, state: state, presence: presence)
       try await loader.add(table.all.filter { !damaged.contains($0.name) })
-      let packs = OpenPacks(table, repository: repository, chain: chain, state: state)
+      let packs = try OpenPacks(table, repository: repository, chain: chain, state: state, in: folder)
       let frames = try TolerantFrames(
         VersionFrames(manifest: manifest, packs: packs), from: nil, state: state, in: folder)
       return Opened(known: loader.known, frames: frames)

@@ -27,7 +27,7 @@ struct FetchedAhead {
   ///   - isWantedLater: whether a frame is in no wave yet, nor came along, and will be in one.
   ///   - note: told where each frame that comes along is put.
   mutating func requests(
-    for frames: [FrameFetch.Frame], budget: Int, directory: (UInt32) -> Directory?,
+    for frames: [FrameFetch.Frame], budget: Int, directory: (UInt32) -> TabledDirectory?,
     isWantedLater: (FramePlace) -> Bool, note: (FramePlace, Int) -> Void
   ) -> [FrameFetch.Request] {
     var budget = budget
@@ -45,28 +45,29 @@ struct FetchedAhead {
 
   /// The frames of one pack that are wanted now, and what comes along behind the first of them, in order.
   private mutating func behind(
-    _ frames: [FrameFetch.Frame], in directory: Directory, _ budget: inout Int,
+    _ frames: [FrameFetch.Frame], in directory: TabledDirectory, _ budget: inout Int,
     _ isWantedLater: (FramePlace) -> Bool, _ note: (FramePlace, Int) -> Void
   ) -> [FrameFetch.Part] {
     var parts: [FrameFetch.Part] = []
     var own = frames[...]
     var end = frames[0].record.offset
     for index in Int(frames[0].place.frame)..<directory.frames.count {
-      let record = directory.frames[index]
+      let range = directory.frames.sealedRange(of: index)
       if let next = own.first, Int(next.place.frame) == index {
         parts.append(FrameFetch.Part(frame: own.removeFirst(), ahead: nil))
-        end = record.sealedRange.upperBound
+        end = range.upperBound
         continue
       }
-      let isNear = record.offset - end <= Stretch.gap
+      let isNear = range.lowerBound - end <= Stretch.gap
       guard isNear || !own.isEmpty else { break }
-      let (place, length) = (FramePlace(pack: frames[0].place.pack, frame: UInt32(index)), Int(record.sealedLength))
-      guard isNear, length <= budget, isWantedLater(place), let slot = slots.take(length) else { continue }
+      let place = FramePlace(pack: frames[0].place.pack, frame: UInt32(index))
+      guard isNear, range.count <= budget, isWantedLater(place), let slot = slots.take(range.count) else { continue }
       note(place, slot)
-      budget -= length
-      let frame = FrameFetch.Frame(place: place, record: record, entry: frames[0].entry, keys: frames[0].keys)
+      budget -= range.count
+      let (entry, keys) = (frames[0].entry, frames[0].keys)
+      let frame = FrameFetch.Frame(place: place, record: directory.frames[index], entry: entry, keys: keys)
       parts.append(FrameFetch.Part(frame: frame, ahead: slot))
-      end = record.sealedRange.upperBound
+      end = range.upperBound
     }
     return parts
   }

@@ -2,40 +2,41 @@ import Glibc
 import Sealing
 import Storage
 
-/// The packs of a version, opened: keys derived, directory at hand. The latest are kept: of some ten GiB of content, as
-/// whoever reads frames needs no fingerprints of their units.
+/// The packs of a version, opened: keys derived, directory at hand. Each directory is read, decrypted and decoded once.
 final class OpenPacks: Sendable {
   struct Pack: Sendable {
     let entry: PackEntry
     let keys: ObjectKeys
-    let directory: Directory
+    let directory: TabledDirectory
   }
-
-  /// Directories kept, in bytes of memory.
-  static let limit = 5 << 20
 
   let table: PackTable
   let repository: Repository
   let chain: ChainID
   private let state: StateFolder?
-  private let keepsFingerprints: Bool
-  private let shelf = Locked(Shelf())
+  private let directories: DirectoryTables
+  private let opened = Locked<[UInt32: Pack]>([:])
   /// Directories that are on their way, by the number of the pack: the map may be read meanwhile, and need one of them.
   private let fetches = Locked<[UInt32: Task<Pack?, any Error>]>([:])
 
-  /// - Parameter keepsFingerprints: records of frames say those of their units.
+  /// - Parameters:
+  ///   - keepsFingerprints: records of frames say those of their units.
+  ///   - folder: for nameless files of what grows with the version; by default the state folder.
+  /// - Throws: `.stateFolder`, `.noSpace`.
   init(
-    _ table: PackTable, repository: Repository, chain: ChainID, state: StateFolder?, keepsFingerprints: Bool = false
-  ) {
+    _ table: PackTable, repository: Repository, chain: ChainID, state: StateFolder?, keepsFingerprints: Bool = false,
+    in folder: String? = nil
+  ) throws(RepositoryError) {
     self.table = table
     self.repository = repository
     self.chain = chain
     self.state = state
-    self.keepsFingerprints = keepsFingerprints
+    directories = try DirectoryTables(
+      keepsFingerprints: keepsFingerprints, in: folder ?? state?.path ?? "/tmp")
   }
 
   /// What is kept of it, at no cost.
-  func kept(_ number: UInt32) -> Pack? { shelf.withLock { $0.take(number) } }
+  func kept(_ number: UInt32) -> Pack? { opened.withLock { $0[number] } }
 
   /// - Throws: `.damaged` when no such pack is in the table or at the target; `SealError`; `StoreError`.
   func open(_ number: UInt32) async throws -> Pack {
@@ -45,10 +46,7 @@ final class OpenPacks: Sendable {
         throw RepositoryError(.damaged, "a map names pack \(number), which is not in the pack table")
       }
       let (fetch, isOwn) = sharing(number) {
-        let directory = try await self.directory(of: entry)
-        let pack = try self.pack(entry, directory)
-        self.shelf.withLock { $0.put(pack, limit: Self.limit) }
-        return pack
+        try self.keep(entry, try await self.directory(of: entry))
       }
       if isOwn {
         if let pack = try await Self.value(of: fetch) { return pack }
@@ -91,74 +89,37 @@ final class OpenPacks: Sendable {
     }
   }
 
-  private func pack(_ entry: PackEntry, _ directory: Directory) throws -> Pack {
-    Pack(
-      entry: entry, keys: try PackReader(entry: entry, keys: repository.keys).objectKeys,
-      directory: keepsFingerprints ? directory : directory.withoutFingerprints)
+  private func keep(_ entry: PackEntry, _ directory: Directory) throws -> Pack {
+    let keys = try PackReader(entry: entry, keys: repository.keys).objectKeys
+    let pack = Pack(entry: entry, keys: keys, directory: try directories.add(directory))
+    opened.withLock { $0[entry.number] = pack }
+    return pack
   }
 
   /// Fetches the directories that this machine does not keep yet, many at once, so that nobody waits for each in turn.
   /// A pack that is missing or damaged is passed over: whoever needs it says so.
   ///
-  /// Where this machine can keep none, they are kept here, as many as there is room for.
+  /// Where this machine can keep none, they are opened.
   func prefetchDirectories() async throws {
     guard let state else { return }
     let missing = table.numbered.filter { !state.keeps($0.directoryName) }
-    let hasRoom = Locked(true)
     _ = try await bounded(missing, atOnce: repository.store.traits.concurrency) { entry in
       // Whoever reads the map may have needed it.
-      guard hasRoom.withLock({ $0 }), self.kept(entry.number) == nil, !state.keeps(entry.directoryName) else { return }
-      do { try await self.prefetch(entry, into: state, hasRoom) } catch let error where error.isDamage {}
+      guard self.kept(entry.number) == nil, !state.keeps(entry.directoryName) else { return }
+      do { try await self.prefetch(entry, into: state) } catch let error where error.isDamage {}
     }
   }
 
-  /// - Parameter hasRoom: whether there is room for more of those that cannot be kept.
-  private func prefetch(_ entry: PackEntry, into state: StateFolder, _ hasRoom: Locked<Bool>) async throws {
+  private func prefetch(_ entry: PackEntry, into state: StateFolder) async throws {
     let (fetch, isOwn) = sharing(entry.number) {
       let bytes = try await self.repository.part(entry.directoryRange, of: entry, chain: self.chain)
       state.keep(bytes, as: entry.directoryName)
       guard !state.keeps(entry.directoryName) else { return nil }
       let reader = try PackReader(entry: entry, keys: self.repository.keys)
-      let pack = try self.pack(entry, try reader.openDirectory(bytes))
-      let isPut = self.shelf.withLock { $0.putIfRoom(pack, limit: Self.limit) }
-      if !isPut { hasRoom.withLock { $0 = false } }
-      return pack
+      return try self.keep(entry, try reader.openDirectory(bytes))
     }
     if isOwn { _ = try await Self.value(of: fetch) }
   }
-
-  private struct Shelf {
-    private var packs: [UInt32: (pack: Pack, used: Int)] = [:]
-    private var clock = 0
-    private var weight = 0
-
-    mutating func take(_ number: UInt32) -> Pack? {
-      clock += 1
-      packs[number]?.used = clock
-      return packs[number]?.pack
-    }
-
-    /// - Returns: whether it was put there without another having to go.
-    mutating func putIfRoom(_ pack: Pack, limit: Int) -> Bool {
-      guard weight + pack.directory.weight <= limit else { return false }
-      put(pack, limit: limit)
-      return true
-    }
-
-    mutating func put(_ pack: Pack, limit: Int) {
-      clock += 1
-      if packs.updateValue((pack, clock), forKey: pack.entry.number) == nil { weight += pack.directory.weight }
-      while weight > limit, packs.count > 1, let oldest = packs.min(by: { $0.value.used < $1.value.used }) {
-        packs[oldest.key] = nil
-        weight -= oldest.value.pack.directory.weight
-      }
-    }
-  }
-}
-
-extension Directory {
-  /// About how many bytes of memory it takes.
-  var weight: Int { frames.reduce(basePacks.count * 32) { $0 + $1.weight } }
 }
 
 extension PackEntry {

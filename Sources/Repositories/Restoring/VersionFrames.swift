@@ -35,7 +35,7 @@ struct VersionFrames: Sendable {
       throw RepositoryError(.damaged, "a map points outside the manifest")
     }
     let record = manifest.object.directory.frames[Int(place.frame)]
-    let bases = try bases(of: record, in: manifest.object.directory, pack: place.pack)
+    let bases = try bases(of: record, from: manifest.object.directory.basePacks, pack: place.pack)
     return Frame(place: place, record: record, packed: nil, bases: bases)
   }
 
@@ -44,9 +44,11 @@ struct VersionFrames: Sendable {
   func wholeFrameAtHand(beside place: FramePlace, _ direction: Int) throws -> Frame? {
     let index = Int(place.frame) + direction
     guard place.pack != UnitLocation.thisObject, let pack = packs.kept(place.pack),
-      pack.directory.frames.indices.contains(index), pack.directory.frames[index].bases.isEmpty
+      pack.directory.frames.indices.contains(index)
     else { return nil }
-    return try frame(FramePlace(pack: place.pack, frame: UInt32(index)), of: pack)
+    let packed = try pack.frame(FramePlace(pack: place.pack, frame: UInt32(index)))
+    return packed.record.bases.isEmpty
+      ? Frame(place: packed.place, record: packed.record, packed: packed, bases: []) : nil
   }
 
   /// The units of the frame, joined.
@@ -66,14 +68,17 @@ struct VersionFrames: Sendable {
 
   private func frame(_ place: FramePlace, of pack: OpenPacks.Pack) throws -> Frame {
     let packed = try pack.frame(place)
-    let bases = try bases(of: packed.record, in: pack.directory, pack: place.pack)
+    let bases = try bases(of: packed.record, from: pack.directory.basePacks, pack: place.pack)
     return Frame(place: place, record: packed.record, packed: packed, bases: bases)
   }
 
-  private func bases(of record: FrameRecord, in directory: Directory, pack: UInt32) throws -> [FramePlace] {
+  /// - Parameter basePacks: as the directory names them that the frame stands in.
+  private func bases<BasePacks: RandomAccessCollection>(
+    of record: FrameRecord, from basePacks: BasePacks, pack: UInt32
+  ) throws -> [FramePlace] where BasePacks.Element == Digest, BasePacks.Index == Int {
     try record.bases.map { run in
       guard let index = run.pack else { return FramePlace(pack: pack, frame: run.frame) }
-      let name = directory.basePacks[Int(index)]
+      let name = basePacks[Int(index)]
       guard let base = packs.table[name] else {
         throw RepositoryError(.damaged, "a delta rests on pack \(name.hex.prefix(12)), which is not in the pack table")
       }

@@ -24,7 +24,8 @@ extension VersionReader {
     let maps = Dictionary(
       uniqueKeysWithValues: zip(core.members.indices.filter { core.members[$0].file != nil }, manifest.body.maps))
     var group = MemberGroup()
-    let packs = OpenPacks(table, repository: repository, chain: manifest.name.chain, state: state)
+    let packs = try OpenPacks(
+      table, repository: repository, chain: manifest.name.chain, state: state, in: tableFolder)
     try await packs.prefetchDirectories()
     for index in indices {
       guard let file = core.members[index].file else { continue }

@@ -53,7 +53,8 @@ package struct VersionReader: Sendable {
   ) async throws {
     let (file, root) = try content(of: index)
     let start = Self.unitsComplete(in: destination, of: file)
-    let packs = OpenPacks(table, repository: repository, chain: manifest.name.chain, state: state)
+    let packs = try OpenPacks(
+      table, repository: repository, chain: manifest.name.chain, state: state, in: tableFolder)
     let frames = VersionFrames(manifest: manifest, packs: packs)
     let writer = MemberWriter(file: file, destination: destination)
     let proofs = try UnitProofs(of: file, in: destination, keys: repository.keys, tables: tableFolder)
