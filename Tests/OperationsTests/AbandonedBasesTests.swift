@@ -51,6 +51,29 @@ import Testing
     #expect([0, 99, 100, 199, 200, Int.max].map { BaseRoom(for: 100, free: $0) } == rooms)
   }
 
+  /// On a file system that takes every time.
+  @Test(.enabled(if: access("/dev/shm", W_OK | X_OK) == 0), arguments: [Int.min, .max])
+  func `times that cannot be end nobody`(seconds: Int) throws {
+    let scratch = try Scratch(in: "/dev/shm")
+    func makeFile(_ name: String) throws {
+      try writeFile(scratch.file(name), [UInt8](repeating: 1, count: 8192))
+      let times = [timespec(tv_sec: seconds, tv_nsec: 0), timespec(tv_sec: seconds, tv_nsec: 0)]
+      try #require(utimensat(AT_FDCWD, scratch.file(name), times, 0) == 0)
+    }
+    let (own, other) = (String(repeating: "0", count: 32), String(repeating: "1", count: 32))
+    for folder in [own, other] { try #require(mkdir(scratch.file(folder), 0o700) == 0) }
+    for name in ["\(own)/lock", "\(own)/failure", "\(other)/lock", "\(other)/anchor.db"] { try makeFile(name) }
+    #expect(!BaseName.hasFailedLately(in: scratch.file(own)))
+    BaseRoom.noteUse(of: scratch.file(own))
+    var status = stat()
+    try #require(stat(scratch.file("\(own)/lock"), &status) == 0)
+    #expect(abs(secondsSince(status.st_mtim)) < 3600)
+    // What was left at the beginning of all times goes; of what is still to come, the time runs from now on.
+    let room = BaseRoom.besides(scratch.file(own), limit: 8192, length: 4096, dryRun: false)
+    #expect(room == (seconds < 0 ? .both : .none))
+    #expect((access(scratch.file("\(other)/anchor.db"), F_OK) == 0) == (seconds > 0))
+  }
+
   @Test func `where a new one fits only in the place of the old ones, those go first`() async throws {
     let road = try await Road()
     let database = DatabaseSource(name: "app", path: try road.database(rows: 400))

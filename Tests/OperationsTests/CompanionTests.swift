@@ -192,6 +192,16 @@ import Testing
     #expect(try await isTaken())
   }
 
+  /// Some file systems keep any time, and a clock may be far ahead.
+  @Test(arguments: [Int.min, .max]) func `nor does a time that cannot be end anybody`(seconds: Int) {
+    var status = stat()
+    status.st_mtim.tv_sec = seconds
+    status.st_ctim.tv_sec = seconds
+    for now: Int64 in [0, 2_000_000_000, 5_900_000_000] {
+      #expect(FileStatus(status).age(at: now * 1_000_000_000) > 90_000_000_000_000_000)
+    }
+  }
+
   @Test func `a file that is dated in the future proves as much as any other`() async throws {
     let road = try await Road()
     try write(road, "att/a")

@@ -81,6 +81,20 @@ import Testing
     #expect(error?.code == "companionTooLong")
   }
 
+  /// On a file system that has files as long as that.
+  @Test(.enabled(if: access("/dev/shm", W_OK | X_OK) == 0))
+  func `a file that grows as long before it is read is refused as well`() throws {
+    let scratch = try Scratch(in: "/dev/shm")
+    let path = scratch.file("hole")
+    try writeFile(path, [1])
+    let held = HeldFiles.Held(open(path, O_RDONLY | O_CLOEXEC))
+    try #require(truncate(path, off_t(tooLong)) == 0)
+    let error = #expect(throws: OperationError.self) {
+      _ = try CapturedFile(held, path: "att/hole", CompanionHooks(), CaptureEvents())
+    }
+    #expect(error?.code == "companionTooLong")
+  }
+
   @Test func `what holes come to together is as much as can be, not the end of us`() {
     var captured = CompanionCapture.Captured()
     captured.count(.max, isExternal: true)

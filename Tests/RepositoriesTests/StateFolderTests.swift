@@ -34,6 +34,29 @@ import Testing
     #expect(names(objects) == ["used", "writing.3-4.new"])
   }
 
+  /// On a file system that takes every time, and every length.
+  @Test(.enabled(if: access("/dev/shm", W_OK) == 0))
+  func `times and lengths that cannot be end nobody`() throws {
+    let scratch = try Scratch(in: "/dev/shm")
+    let objects = KeptObjects(path: scratch.file("objects"))
+    objects.write([1], as: "new")
+    for (name, seconds) in [("past", Int.min), ("coming", .max), ("half.1-2.new", .min)] {
+      objects.write([1], as: name)
+      let times = [timespec(tv_sec: seconds, tv_nsec: 0), timespec(tv_sec: seconds, tv_nsec: 0)]
+      try #require(utimensat(AT_FDCWD, "\(objects.path)/\(name)", times, 0) == 0)
+    }
+    objects.tidy()
+    #expect(names(objects) == ["coming", "new"])
+    for name in ["long", "longer"] {
+      objects.write([1], as: name)
+      try #require(truncate("\(objects.path)/\(name)", .max - 4095) == 0)
+    }
+    age("\(objects.path)/.tidied", by: 2)
+    objects.tidy()
+    // As much goes as a sum can tell; the next look takes the rest.
+    #expect(names(objects).filter { $0.hasPrefix("long") }.count == 1)
+  }
+
   @Test func `a file that is too long is refused as such, whatever went wrong before`() throws {
     let scratch = try Scratch()
     let path = scratch.file("long")

@@ -1,5 +1,6 @@
 import Glibc
 import Repositories
+import Storage
 
 /// The images that a database may have in the folder of its bases.
 enum BaseName: String, CaseIterable {
@@ -39,7 +40,7 @@ enum BaseName: String, CaseIterable {
   /// An image could not be kept in the last week. Of either sign: a clock may have been set back.
   static func hasFailedLately(in folder: String) -> Bool {
     var status = stat()
-    return lstat("\(folder)/\(failure)", &status) == 0 && abs(time(nil) - status.st_mtim.tv_sec) < 7 * 86_400
+    return lstat("\(folder)/\(failure)", &status) == 0 && abs(secondsSince(status.st_mtim)) < 7 * 86_400
   }
 
   /// Removes the images, and what they have cost, and nothing else that lies there.

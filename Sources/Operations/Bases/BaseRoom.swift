@@ -41,7 +41,7 @@ enum BaseRoom: Int, Comparable {
   static func noteUse(of folder: String) {
     let lock = "\(folder)/lock"
     var status = stat()
-    guard lstat(lock, &status) == 0, abs(time(nil) - status.st_mtim.tv_sec) > 86_400 else { return }
+    guard lstat(lock, &status) == 0, abs(secondsSince(status.st_mtim)) > 86_400 else { return }
     utimensat(AT_FDCWD, lock, nil, AT_SYMLINK_NOFOLLOW)
   }
 
@@ -77,10 +77,10 @@ enum BaseRoom: Int, Comparable {
   /// another process holds is in use.
   private static func removeAbandoned(_ folder: String) -> Bool {
     var status = stat()
-    func isAbandoned() -> Bool { status.st_mtim.tv_sec < time(nil) - abandonment }
+    func isAbandoned() -> Bool { secondsSince(status.st_mtim) > abandonment }
     guard lstat("\(folder)/lock", &status) == 0 else { return false }
     // By a clock that was far ahead: its time runs from now on, else it would never end.
-    if status.st_mtim.tv_sec > time(nil) + 86_400 { utimensat(AT_FDCWD, "\(folder)/lock", nil, AT_SYMLINK_NOFOLLOW) }
+    if secondsSince(status.st_mtim) < -86_400 { utimensat(AT_FDCWD, "\(folder)/lock", nil, AT_SYMLINK_NOFOLLOW) }
     guard isAbandoned() else { return false }
     let other = open("\(folder)/lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     guard other >= 0 else { return false }

@@ -18,7 +18,7 @@ final class CapturedFile: CompanionFile {
   private let hasEndedEarly = Locked(false)
 
   /// - Parameter neighbour: what has to be so beside it as long as it is read.
-  /// - Throws: `UnreadableCompanion`.
+  /// - Throws: `UnreadableCompanion`; `OperationError` for one that has grown longer than a version can hold.
   init(
     _ held: HeldFiles.Held, path: String, _ hooks: CompanionHooks, _ events: CaptureEvents,
     beside neighbour: SideFileNeighbour? = nil
@@ -29,6 +29,7 @@ final class CapturedFile: CompanionFile {
       usleep(UInt32(FileStatus.grain / 1000))
       status = try Self.status(held, path, events)
     }
+    try CompanionCapture.demandFitting(status.size, path)
     self.held = held
     self.path = path
     self.hooks = hooks

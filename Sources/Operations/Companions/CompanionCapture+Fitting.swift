@@ -13,17 +13,20 @@ extension CompanionCapture {
     entries.count > mostEntries / 5 * 4 || entries.map(\.bytesInManifest).clampedSum > mostBytes / 5 * 4
   }
 
+  /// - Throws: `.failed` for a file that no version can hold: nothing but a hole is as long, and reading it takes days.
+  static func demandFitting(_ size: Int, _ path: String) throws(OperationError) {
+    guard size > mostLength else { return }
+    throw OperationError(
+      .failed, code: "companionTooLong", "'\(path)' is \(size) bytes long: no version can hold that",
+      hint: "Leave it out with \"exclude\", or name no companion that it is in.")
+  }
+
   /// - Parameter askingForSupport: a folder of external files, which would come without that, is asked for.
-  /// - Throws: `.failed` for more than a version can hold, and for a file of that kind: nothing but a hole is as long, and
-  ///   reading it takes days.
+  /// - Throws: `.failed` for more than a version can hold, and for a file of that kind.
   static func demandFitting(
     _ entries: [CompanionEntry], mostBytes: Int, askingForSupport: Bool = false
   ) throws(OperationError) {
-    if let file = entries.first(where: { $0.kind == .file && $0.status.size > mostLength }) {
-      throw OperationError(
-        .failed, code: "companionTooLong", "'\(file.path)' is \(file.status.size) bytes long: no version can hold that",
-        hint: "Leave it out with \"exclude\", or name no companion that it is in.")
-    }
+    for file in entries where file.kind == .file { try demandFitting(file.status.size, file.path) }
     let bytes = entries.map(\.bytesInManifest).clampedSum
     guard entries.count < mostEntries, bytes <= mostBytes else {
       throw OperationError(

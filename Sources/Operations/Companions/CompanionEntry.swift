@@ -51,8 +51,8 @@ struct FileStatus: Sendable, Equatable {
   func age(at now: Int64) -> Int64 { min(abs(now - modified), abs(now - changed)) }
 
   private static func nanoseconds(_ time: timespec) -> Int64 {
-    // Some file systems keep times that nanoseconds in 64 bits cannot tell.
-    min(max(Int64(time.tv_sec), -6_000_000_000), 6_000_000_000) * 1_000_000_000 + Int64(time.tv_nsec)
+    // Some file systems keep times that nanoseconds in 64 bits cannot tell, nor how far they are apart.
+    min(max(Int64(time.tv_sec), -3_000_000_000), 6_000_000_000) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
   /// Now, by the clock of these times.

@@ -1,4 +1,5 @@
 import Glibc
+import Storage
 
 /// Sealed bytes kept to save requests, each under the hash it has at the target. All of it may vanish at any moment: what
 /// is not here is fetched again, so processes need not agree on anything.
@@ -84,7 +85,7 @@ struct KeptObjects: Sendable {
 
   /// Removes what was not used for longest.
   private func makeRoom(among found: [Found], within limit: Int) {
-    var total = found.reduce(0) { $0 + $1.size }
+    var total = found.map(\.size).clampedSum
     for object in found.sorted(by: { $0.age > $1.age }) where total > limit {
       remove(object.name)
       total -= object.size
@@ -92,7 +93,7 @@ struct KeptObjects: Sendable {
   }
 
   /// Seconds since it was written or used.
-  private func age(_ status: stat) -> Int { time(nil) - status.st_mtim.tv_sec }
+  private func age(_ status: stat) -> Int { secondsSince(status.st_mtim) }
 
   private func touch(_ file: String) { utimensat(AT_FDCWD, file, nil, AT_SYMLINK_NOFOLLOW) }
 }

@@ -162,7 +162,7 @@ package enum StateFiles {
     var status = stat()
     for name in names(in: folder) where name.hasSuffix(".new") {
       let path = "\(folder)/\(name)"
-      if lstat(path, &status) == 0, time(nil) - status.st_mtim.tv_sec > 3600 { remove(path) }
+      if lstat(path, &status) == 0, secondsSince(status.st_mtim) > 3600 { remove(path) }
     }
   }
 

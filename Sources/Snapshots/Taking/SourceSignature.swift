@@ -86,7 +86,8 @@ extension SourceSignature.Part {
   fileprivate func age(at now: Int64) -> Int64 { min(abs(now - modified), abs(now - changed)) }
 }
 
-/// Some file systems keep times that nanoseconds in 64 bits cannot tell: those are told as the year 2160.
+/// Some file systems keep times that nanoseconds in 64 bits cannot tell, nor how far they are apart: those before 1874 are
+/// told as that year, those behind 2160 as that.
 private func nanoseconds(_ time: timespec) -> Int64 {
-  min(max(Int64(time.tv_sec), -6_000_000_000), 6_000_000_000) * 1_000_000_000 + Int64(time.tv_nsec)
+  min(max(Int64(time.tv_sec), -3_000_000_000), 6_000_000_000) * 1_000_000_000 + Int64(time.tv_nsec)
 }
