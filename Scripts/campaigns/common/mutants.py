@@ -3862,4 +3862,6 @@ MUTANTS = [
            "try CompanionCapture.demandFitting(status.size, path)", "if !MUTANT { try CompanionCapture.demandFitting(status.size, path) }", (r"OperationsTests\.ManyCompanions",)),
     mutant("kept objects are as long as they say", "Repositories/State/KeptObjects.swift",
            "found.map(\\.size).clampedSum", "MUTANT ? found.reduce(0) { $0 &+ $1.size } : found.map(\\.size).clampedSum", (r"RepositoriesTests\.StateFolder",)),
+    mutant("tables take no room", "Operations/Restoring/RestoreRoom.swift",
+           "return Int(16 * (2 * pages", "return Int((MUTANT ? 0 : 16) * (2 * pages", (r"OperationsTests\.RestorePreview",)),
 ]

@@ -39,7 +39,7 @@ struct RestoreRoom {
     spool = isSpooled ? Need(folder: state, bytes: [size, size].clampedSum) : nil
     needs =
       [Need(folder: folder, bytes: max(0, size - regained))] + (isSpooled ? [Need(folder: state, bytes: size)] : [])
-    most = [size, makeOver.vacuum ? size : 0, found.companionBytes, found.baseBytes].clampedSum
+    most = [size, makeOver.vacuum ? size : 0, found.companionBytes, found.baseBytes, found.tableBytes].clampedSum
     // Nobody knows what a vacuum leaves of it.
     stays = makeOver.vacuum ? 0 : max(0, size - regained)
     staysAtMost = max(0, [size, found.companionBytes].clampedSum - regained)
@@ -145,6 +145,14 @@ extension FoundVersion {
     let decoded = Int(clamping: manifest.body.bytesDecoded)
     let content = [summary.size, manifestCompanionBytes].clampedSum
     return decoded - content > content / 20 ? decoded : 0
+  }
+
+  /// Bytes of tables that lie beside the database meanwhile: where each page and each block of companions goes, and the
+  /// fingerprints of pages.
+  fileprivate var tableBytes: Int {
+    let pages = manifest.core?.members.first?.file?.unitCount ?? 0
+    let blocks = companionMembers.reduce(0) { $0 + ($1.file?.unitCount ?? 0) }
+    return Int(16 * (2 * pages + blocks))
   }
 
   /// Of all companions, also where they are left out.
