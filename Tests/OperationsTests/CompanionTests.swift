@@ -1206,6 +1206,20 @@ import Testing
     return try #require(try await StagedCompanions.restore(reader, beside: path, onProgress: { _ in }))
   }
 
+  @Test func `progress counts the bytes that are put in place`() async throws {
+    let road = try await Road()
+    let lengths = [1, 2, 3, 70_000, 131_072]
+    for (number, length) in lengths.enumerated() {
+      try write(road, "att/\(number)", String(repeating: "x", count: length))
+    }
+    #expect(try await road.push(source(road, Companion("att"))).failures.isEmpty)
+    let put = Locked(0)
+    _ = try await StagedCompanions.restore(try await reader(road), beside: road.scratch.file("new.db")) { count in
+      put.withLock { $0 += count }
+    }
+    #expect(put.withLock { $0 } == lengths.reduce(0, +))
+  }
+
   private func readerOfTwoFolders(_ road: Road) async throws -> VersionReader {
     try write(road, "att/a")
     try write(road, "data/deep/b")

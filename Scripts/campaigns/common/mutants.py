@@ -3864,4 +3864,6 @@ MUTANTS = [
            "found.map(\\.size).clampedSum", "MUTANT ? found.reduce(0) { $0 &+ $1.size } : found.map(\\.size).clampedSum", (r"RepositoriesTests\.StateFolder",)),
     mutant("tables take no room", "Operations/Restoring/RestoreRoom.swift",
            "return Int(16 * (2 * pages", "return Int((MUTANT ? 0 : 16) * (2 * pages", (r"OperationsTests\.RestorePreview",)),
+    mutant("progress of companions counts whole blocks", "Repositories/Restoring/VersionReader+Members.swift",
+           "onProgress(try writer.write(frame, demands))", "let put = try writer.write(frame, demands); onProgress(MUTANT ? demands.reduce(0) { $0 + Int($1.count) } * 65_536 : put)", (r"OperationsTests\.CompanionTests",)),
 ]

@@ -72,10 +72,15 @@ struct MemberWriter: Sendable {
   }
 
   /// Writes the units that are asked for, and proves nothing.
-  func write(_ frame: DecodedFrame, _ demands: [RestorePlan.Demand]) throws {
+  /// - Returns: how many bytes they are.
+  @discardableResult
+  func write(_ frame: DecodedFrame, _ demands: [RestorePlan.Demand]) throws -> Int {
+    var written = 0
     try forEachRun(of: frame, demands) { units, bytes in
       try destination.write(bytes, at: units.lowerBound * Int(file.unitSize))
+      written += bytes.count
     }
+    return written
   }
 
   /// Looks whether the units that are asked for stand where they were written.

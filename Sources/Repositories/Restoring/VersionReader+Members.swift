@@ -60,8 +60,7 @@ extension VersionReader {
     try await decode(plan, of: frames, RestoreWave.Limits(), proving: false) { frame, demands in
       try group.forEach(demands) { member, demands in
         let writer = MemberWriter(file: member.file, destination: try open(member.index))
-        try writer.write(frame, demands)
-        onProgress(demands.reduce(0) { $0 + Int($1.count) } * Int(member.file.unitSize))
+        onProgress(try writer.write(frame, demands))
       }
     }
     guard let wrong = try await firstWrong(in: group, open) else { return }
