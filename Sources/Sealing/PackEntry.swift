@@ -71,6 +71,14 @@ package struct PackEntry: Hashable, Sendable {
   }
 }
 
+extension PackEntry {
+  /// About how many units packs have: 16 bytes of a directory say what a unit is, and a few what its frame is. Most of a
+  /// directory may be padding.
+  package static func likelyUnits(in packs: [PackEntry]) -> Int {
+    max(0, packs.reduce(0) { $0 + Int($1.directoryLength) - Padding.mean(in: Int($1.length)) }) / 17
+  }
+}
+
 /// Reads parts of a pack by range: the entry is authentic, so its keys are known without the header.
 package struct PackReader: Sendable {
   package let entry: PackEntry

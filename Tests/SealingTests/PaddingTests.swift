@@ -23,6 +23,28 @@ import Testing
     #expect(lengths.count < 330)
   }
 
+  @Test(arguments: [4096, 16_384, 65_536, 67_584, 131_072, 1_015_808, 8_650_752, 17_301_504])
+  func `The mean is that of all lengths that are padded to one`(padded: Int) {
+    let lengths = (1...padded).reversed().prefix { Padding.padded($0) == padded }
+    let paddings = lengths.reduce(0) { $0 + padded - $1 }
+    #expect(abs(Padding.mean(in: padded) - paddings / lengths.count) <= 1)
+  }
+
+  /// Directories of 8 MiB are 33 KiB of fingerprints, and their padding up to 256.
+  @Test func `How many units many packs have is guessed from the lengths of their directories`() {
+    let units = 2048
+    let entries = (0..<200).map { number in
+      let length = 8 << 20 + 40_503 * number % (1 << 20)
+      let padded = Padding.padded(length)
+      return PackEntry(
+        number: UInt32(number), name: .zero, length: UInt32(padded),
+        directoryLength: UInt32(17 * units + padded - length), version: 1, aead: 1, kem: 0, epoch: 0, salt: [])
+    }
+    let guess = PackEntry.likelyUnits(in: entries)
+    #expect(abs(guess - 200 * units) < 20 * units)
+    #expect(PackEntry.likelyUnits(in: []) == 0)
+  }
+
   @Test func `Objects of nearly the same content have the same length`() throws {
     let lengths = try (1...40).map { count in
       try Samples.object(

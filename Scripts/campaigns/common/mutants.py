@@ -3866,4 +3866,6 @@ MUTANTS = [
            "return Int(16 * (2 * pages", "return Int((MUTANT ? 0 : 16) * (2 * pages", (r"OperationsTests\.RestorePreview",)),
     mutant("progress of companions counts whole blocks", "Repositories/Restoring/VersionReader+Members.swift",
            "onProgress(try writer.write(frame, demands))", "let put = try writer.write(frame, demands); onProgress(MUTANT ? demands.reduce(0) { $0 + Int($1.count) } * 65_536 : put)", (r"OperationsTests\.CompanionTests",)),
+    mutant("padding counts as units", "Sealing/PackEntry.swift",
+           "- Padding.mean(in: Int($1.length))", "- (MUTANT ? 0 : Padding.mean(in: Int($1.length)))", (r"SealingTests\.Padding",)),
 ]

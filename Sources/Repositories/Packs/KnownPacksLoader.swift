@@ -120,8 +120,7 @@ struct KnownPacksLoader {
       presence.holds(entry) && !damaged.contains(entry.name) && !avoided.contains(entry.name)
         && !known.contains(entry.name) && names.insert(entry.name).inserted
     }.sorted { $0.number < $1.number }
-    // 16 bytes of a directory say what a unit is, and a few what its frame is.
-    known.reserve(units: usable.reduce(0) { $0 + Int($1.directoryLength) } / 17)
+    known.reserve(units: PackEntry.likelyUnits(in: usable))
     for group in Self.groups(of: usable) {
       let directories = try await bounded(group, atOnce: repository.store.traits.concurrency) {
         [repository, chain, state] entry -> Directory? in
