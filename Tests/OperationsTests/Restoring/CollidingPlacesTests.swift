@@ -417,7 +417,11 @@ import Testing
     #expect(close.failures.isEmpty && close.done.count == 2)
     #expect(close.done.first?.preview?.doubt == nil)
     #expect(close.done.last?.preview?.doubt?.contains("it may not fit") == true)
-    let roomy = try await pulled(with: size.app + size.mail + 100)
+    // Of its companion too, and of the tables beside it: of each page and block.
+    let tables = 32 * size.mail / 4096 + 16
+    let tight = try await pulled(with: size.app + size.mail + 100 + tables - 1)
+    #expect(tight.done.last?.preview?.doubt?.contains("it may not fit") == true)
+    let roomy = try await pulled(with: size.app + size.mail + 100 + tables)
     #expect(roomy.failures.isEmpty && roomy.done.allSatisfy { $0.preview?.doubt == nil })
   }
 
@@ -428,7 +432,8 @@ import Testing
     try await home.push("app", at: "\(home.folder)/app.db", holding: "app", ["data"])
     let size = try await ListVersions(home.road.world).run(at: home.road.target).versions.map(\.size).reduce(0, +)
     try home.loseAll()
-    let outcome = try await home.restore(.new) { $0.freeBytes = { _ in size } }
+    // And a page less than one more, for tables.
+    let outcome = try await home.restore(.new) { $0.freeBytes = { _ in size + 4095 } }
     #expect(outcome.failures.isEmpty && outcome.done.map(\.database) == ["app", "inner"], "\(outcome.failures)")
     #expect(home.told("not fit") == 0)
   }
