@@ -77,7 +77,7 @@ import Testing
     let (store, fetched) = watched(home)
     _ = try await home.push(home.image(pages: 4, seed: 3), at: store)
     #expect(fetched.withLock { $0 } >= 180)
-    #expect(try home.state.objects.tidy(KeptObjects.Limits(bytes: 40 * 4096, interval: 0)))
+    #expect(try home.state.objects.tidy(KeptObjects.Limits(bytes: 40 * 4096, bytesInUse: 40 * 4096, interval: 0)))
     fetched.withLock { $0 = 0 }
     _ = try await home.push(home.image(pages: 4, seed: 4), at: store)
     #expect(fetched.withLock { $0 } == 0)

@@ -143,8 +143,24 @@ import Testing
       objects.write([UInt8](repeating: 1, count: 1000), as: "\(day)")
       age("\(objects.path)/\(day)", by: day)
     }
-    objects.tidy(KeptObjects.Limits(bytes: 4500))
+    objects.tidy(KeptObjects.Limits(bytes: 4500, bytesInUse: 4500))
     #expect(names(objects) == ["1", "2", "3", "4"])
+  }
+
+  /// A push each week needs the directories of all packs each time.
+  @Test func `what is in use has more room, and the rest what that leaves of its own`() throws {
+    let scratch = try Scratch()
+    let objects = KeptObjects(path: scratch.file("objects"))
+    for day in [1, 2, 7, 9, 10, 11, 12] {
+      objects.write([UInt8](repeating: 1, count: 1000), as: "\(day)")
+      age("\(objects.path)/\(day)", by: day)
+    }
+    objects.tidy(KeptObjects.Limits(bytes: 5500, bytesInUse: 9000, interval: 0))
+    #expect(names(objects) == ["1", "10", "2", "7", "9"])
+    objects.tidy(KeptObjects.Limits(bytes: 2500, bytesInUse: 9000, interval: 0))
+    #expect(names(objects) == ["1", "2", "7"])
+    objects.tidy(KeptObjects.Limits(bytes: 2500, bytesInUse: 2500, interval: 0))
+    #expect(names(objects) == ["1", "2"])
   }
 
   @Test func `lists of units, which cannot be fetched again, stay a year and make no room`() throws {
@@ -156,7 +172,7 @@ import Testing
       objects.write([UInt8](repeating: 1, count: 1000), as: name)
       age("\(objects.path)/\(name)", by: days)
     }
-    objects.tidy(KeptObjects.Limits(bytes: 1000))
+    objects.tidy(KeptObjects.Limits(bytes: 1000, bytesInUse: 1000))
     #expect(names(objects) == ["other", "young.passing-units", "young.units"])
   }
 

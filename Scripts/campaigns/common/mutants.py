@@ -3868,4 +3868,8 @@ MUTANTS = [
            "onProgress(try writer.write(frame, demands))", "let put = try writer.write(frame, demands); onProgress(MUTANT ? demands.reduce(0) { $0 + Int($1.count) } * 65_536 : put)", (r"OperationsTests\.CompanionTests",)),
     mutant("padding counts as units", "Sealing/PackEntry.swift",
            "- Padding.mean(in: Int($1.length))", "- (MUTANT ? 0 : Padding.mean(in: Int($1.length)))", (r"SealingTests\.Padding",)),
+    mutant("what is in use goes with the rest", "Repositories/State/KeptObjects.swift",
+           "objects.partition { $0.age <= limits.inUse }", "objects.partition { !MUTANT && $0.age <= limits.inUse }", (r"RepositoriesTests\.StateFolder",)),
+    mutant("what is in use takes any room", "Repositories/State/KeptObjects.swift",
+           "within: limits.bytesInUse)", "within: MUTANT ? .max : limits.bytesInUse)", (r"RepositoriesTests\.StateFolder",)),
 ]

@@ -5,8 +5,13 @@ import Storage
 /// is not here is fetched again, so processes need not agree on anything.
 struct KeptObjects: Sendable {
   struct Limits: Sendable {
-    /// Bytes in all.
+    /// Bytes in all, but for what is in use.
     var bytes = 512 << 20
+    /// What was used in so many seconds is in use: the next push needs it again, and to fetch it each time costs more than
+    /// its room. Directories of packs take two hundredths of what is stored.
+    var inUse = 8 * 86_400
+    /// Bytes of what is in use.
+    var bytesInUse = 8 << 30
     /// Seconds after which what nobody used goes: the versions that needed it are gone from the target.
     var unused = 30 * 86_400
     /// The same for lists of units, which cannot be fetched again: of a database that hardly ever changes they are not used
@@ -71,7 +76,10 @@ struct KeptObjects: Sendable {
         objects.append(found)
       }
     }
-    makeRoom(among: objects, within: limits.bytes)
+    let isInUse = objects.partition { $0.age <= limits.inUse }
+    makeRoom(among: Array(objects[isInUse...]), within: limits.bytesInUse)
+    let taken = objects[isInUse...].map(\.size).clampedSum
+    makeRoom(among: Array(objects[..<isInUse]), within: max(0, limits.bytes - taken))
     makeRoom(among: lists, within: limits.listBytes)
     return true
   }

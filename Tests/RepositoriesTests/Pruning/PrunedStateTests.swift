@@ -67,7 +67,7 @@ import Testing
         #expect(utimensat(AT_FDCWD, "\(objects.path)/\(name)", &times, 0) == 0)
       }
     }
-    var limits = KeptObjects.Limits(bytes: 4500)
+    var limits = KeptObjects.Limits(bytes: 4500, bytesInUse: 4500)
     limits.listBytes = 2500
     objects.tidy(limits)
     #expect(StateFiles.names(in: objects.path).sorted() == ["1", "1.units", "2", "2.units", "3", "4"])
