@@ -36,10 +36,11 @@ struct RestoreRoom {
     folder = PathSteps.folder(of: path)
     hasCompanions = !found.companions.isEmpty
     let isSpooled = makeOver.needsSpool(for: path)
-    spool = isSpooled ? Need(folder: state, bytes: [size, size].clampedSum) : nil
+    spool = isSpooled ? Need(folder: state, bytes: [size, size, found.tableBytes].clampedSum) : nil
     needs =
       [Need(folder: folder, bytes: max(0, size - regained))] + (isSpooled ? [Need(folder: state, bytes: size)] : [])
-    most = [size, makeOver.vacuum ? size : 0, found.companionBytes, found.baseBytes, found.tableBytes].clampedSum
+    let tables = isSpooled ? 0 : found.tableBytes
+    most = [size, makeOver.vacuum ? size : 0, found.companionBytes, found.baseBytes, tables].clampedSum
     // Nobody knows what a vacuum leaves of it.
     stays = makeOver.vacuum ? 0 : max(0, size - regained)
     staysAtMost = max(0, [size, found.companionBytes].clampedSum - regained)
@@ -70,7 +71,10 @@ struct RestoreRoom {
     folder = PathSteps.folder(of: path)
     hasCompanions = !found.companions.isEmpty
     spool = nil
-    needs = [Need(folder: state, bytes: size), Need(folder: folder, bytes: [size, undo].clampedSum)]
+    needs = [
+      Need(folder: state, bytes: [size, found.tableBytes].clampedSum),
+      Need(folder: folder, bytes: [size, undo].clampedSum),
+    ]
     most = [isWAL ? size : max(size, old), undo, found.companionBytes].clampedSum
     stays = [max(0, size - old), undo].clampedSum
     staysAtMost = [isWAL ? size : max(0, size - old), undo, found.companionBytes].clampedSum
@@ -147,7 +151,7 @@ extension FoundVersion {
     return decoded - content > content / 20 ? decoded : 0
   }
 
-  /// Bytes of tables that lie beside the database meanwhile: where each page and each block of companions goes, and the
+  /// Bytes of tables that lie beside what is fetched meanwhile: where each page and each block of companions goes, and the
   /// fingerprints of pages.
   fileprivate var tableBytes: Int {
     let pages = manifest.core?.members.first?.file?.unitCount ?? 0
