@@ -34,9 +34,9 @@ import Testing
       end: Header.length + frames.reduce(0) { $0 + $1.payload.count + AuthenticatedCipher.tagLength })
   }
 
-  @Test(arguments: [false, true]) func `the tables say of each frame what its directory says`(keeps: Bool) throws {
+  @Test func `the tables say of each frame what its directory says, but for fingerprints`() throws {
     let scratch = try Scratch()
-    let tables = try DirectoryTables(keepsFingerprints: keeps, in: scratch.path)
+    let tables = try DirectoryTables(in: scratch.path)
     let directories = try (1...5).map { try Self.directory(of: Self.frames(8 + 4 * $0, seed: $0), seed: $0) }
     let tabled = try directories.map { try tables.add($0) }
     for (directory, tabled) in zip(directories, tabled) {
@@ -48,7 +48,7 @@ import Testing
         #expect((same.offset, same.sealedLength) == (frame.offset, frame.sealedLength))
         #expect((same.codec, same.type, same.frameID) == (frame.codec, frame.type, frame.frameID))
         #expect((same.unitLengths, same.bases) == (frame.unitLengths, frame.bases))
-        #expect(same.fingerprints == (keeps ? frame.fingerprints : []))
+        #expect(same.fingerprints.isEmpty && frame.fingerprints.isEmpty == frame.codec.hasPrefix)
       }
     }
   }
@@ -80,20 +80,5 @@ import Testing
     #expect(error?.code == .damaged)
     #expect(error?.message.hasPrefix("pack \(entry.name.hex.prefix(12)): ") == true, "\(String(describing: error))")
     #expect(error?.hint?.contains("sealift check --read-data") == true)
-  }
-
-  @Test func `a restore keeps no fingerprints, and whoever asks for them does`() async throws {
-    let home = try await Home()
-    let image = home.image(pages: 100, seed: 1)
-    let pushed = try await home.push(image)
-    let table = try await PackTable(of: pushed.manifest, repository: home.repository, state: nil)
-    let number = try #require(table.all.first).number
-    for keeps in [false, true] {
-      let packs = try OpenPacks(
-        table, repository: home.repository, chain: home.chain, state: nil, keepsFingerprints: keeps)
-      _ = try await packs.open(number)
-      let frames = try #require(packs.kept(number)).directory.frames
-      #expect(frames.contains { !$0.fingerprints.isEmpty } == keeps)
-    }
   }
 }

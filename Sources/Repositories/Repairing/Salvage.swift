@@ -57,7 +57,7 @@ struct Salvage: Sendable {
     do {
       let table = try await PackTable(of: manifest, repository: repository, state: state)
       let packs = try OpenPacks(
-        table, repository: repository, chain: manifest.name.chain, state: state, keepsFingerprints: true, in: folder)
+        table, repository: repository, chain: manifest.name.chain, state: state, in: folder)
       return try TolerantFrames(
         VersionFrames(manifest: manifest, packs: packs), from: sources, noting: nodes, state: state, in: folder)
     } catch let error where error.isDamage {

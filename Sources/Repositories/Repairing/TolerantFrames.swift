@@ -28,6 +28,8 @@ struct TolerantFrames {
   private var refused: Set<UInt32> = []
   /// Packs whose directory it does not give: nothing says what lies where in them.
   private var closed: Set<UInt32> = []
+  /// The directory that was asked for last.
+  private var looked: (pack: UInt32, directory: Directory)?
   /// Packs in which a frame cannot be had that should be, though all that it rests on can.
   private(set) var spoilt: Set<Digest> = []
   /// A frame is lost, and its units were had elsewhere: what was decoded is not all as the target has it.
@@ -58,10 +60,12 @@ struct TolerantFrames {
   /// What is known of the units of a frame that is lost: its directory may still be there, or kept on this machine.
   mutating func fingerprints(of place: FramePlace) async throws -> [Fingerprint]? {
     guard let frame = try await frame(place) else { return nil }
-    guard frame.record.codec.hasPrefix else { return frame.record.fingerprints }
-    guard let entry = frame.packed?.entry, let list = UnitList.kept(of: entry.name, in: state),
-      let directory = try? await frames.packs.open(place.pack).directory
-    else { return nil }
+    guard let entry = frame.packed?.entry else { return frame.record.fingerprints }
+    guard let directory = try await directory(of: entry), directory.frames.indices.contains(Int(place.frame)) else {
+      return nil
+    }
+    guard frame.record.codec.hasPrefix else { return directory.frames[Int(place.frame)].fingerprints }
+    guard let list = UnitList.kept(of: entry.name, in: state) else { return nil }
     let before = directory.frames.prefix(Int(place.frame)).filter { $0.codec.hasPrefix }
     let start = before.reduce(0) { $0 + 16 * $1.unitLengths.count }
     let end = start + 16 * frame.record.unitLengths.count
@@ -70,6 +74,19 @@ struct TolerantFrames {
       stride(from: start, to: end, by: 16).map { Fingerprint(list, at: $0) }
     }
     return FrameRecord.frameID(of: prints) == frame.record.frameID ? prints : nil
+  }
+
+  /// With the fingerprints of units. Frames that are lost mostly lie in one pack.
+  private mutating func directory(of entry: PackEntry) async throws -> Directory? {
+    if let looked, looked.pack == entry.number { return looked.directory }
+    let (repository, chain) = (frames.packs.repository, frames.packs.chain)
+    do {
+      let directory = try await repository.directory(of: entry, chain: chain, state: state)
+      looked = (entry.number, directory)
+      return directory
+    } catch let error where error.isDamage {
+      return nil
+    }
   }
 
   private mutating func content(of place: FramePlace, above: Int) async throws -> DecodedFrame? {

@@ -2,27 +2,22 @@ import Sealing
 import Storage
 
 /// What the directories of packs say, in files without names: a version may rest on more packs than memory holds the
-/// directories of, and asks for their frames in any order. Of a frame some 80 bytes, and 12 of each run of bases.
+/// directories of, and asks for their frames in any order. Of a frame some 80 bytes, and 12 of each run of bases. Most of a
+/// directory are fingerprints of units, which nobody asks for who reads frames, as a frame is proved by its id: they are
+/// left out.
 final class DirectoryTables: Sendable {
-  private let keepsFingerprints: Bool
   private let tables: Locked<Tables>
 
-  /// - Parameters:
-  ///   - keepsFingerprints: records of frames say those of their units: most of a directory, which nobody asks for who
-  ///     reads frames, as a frame is proved by its id.
-  ///   - folder: on a disk with room for them.
+  /// - Parameter folder: on a disk with room for them.
   /// - Throws: `.stateFolder`, `.noSpace`.
-  init(keepsFingerprints: Bool, in folder: String) throws(RepositoryError) {
-    self.keepsFingerprints = keepsFingerprints
-    tables = Locked(try Tables(in: folder))
-  }
+  init(in folder: String) throws(RepositoryError) { tables = Locked(try Tables(in: folder)) }
 
   /// - Throws: `.noSpace`, `.stateFolder`.
   func add(_ directory: Directory) throws(RepositoryError) -> TabledDirectory {
     try tables.withLock { tables throws(RepositoryError) in
       let (firstFrame, firstPack) = (tables.frames.count, tables.basePacks.count)
       for name in directory.basePacks { try tables.basePacks.append(name) }
-      for record in directory.frames { try tables.add(record, keepsFingerprints: keepsFingerprints) }
+      for record in directory.frames { try tables.add(record) }
       return TabledDirectory(
         frames: TabledDirectory.Frames(tables: self, first: firstFrame, count: directory.frames.count),
         basePacks: TabledDirectory.BasePacks(tables: self, first: firstPack, count: directory.basePacks.count))
@@ -46,6 +41,7 @@ struct TabledDirectory: Sendable {
     var startIndex: Int { 0 }
     var endIndex: Int { count }
 
+    /// But for the fingerprints of its units.
     subscript(_ index: Int) -> FrameRecord {
       precondition(indices.contains(index), "no such frame")
       return tables.record(first + index)
@@ -81,25 +77,22 @@ private struct Tables {
   let bases: GrowingTable<BaseRun>
   /// Of units whose frames hold such of several lengths.
   let lengths: GrowingTable<UInt32>
-  let fingerprints: GrowingTable<Fingerprint>
   let basePacks: GrowingTable<Digest>
 
   init(in folder: String) throws(RepositoryError) {
     frames = try GrowingTable(in: folder)
     bases = try GrowingTable(in: folder)
     lengths = try GrowingTable(in: folder)
-    fingerprints = try GrowingTable(in: folder)
     basePacks = try GrowingTable(in: folder)
   }
 
-  func add(_ record: FrameRecord, keepsFingerprints: Bool) throws(RepositoryError) {
+  func add(_ record: FrameRecord) throws(RepositoryError) {
     let frame = TabledFrame(
-      offset: record.offset, frameID: record.frameID, firstLength: lengths.count, firstFingerprint: fingerprints.count,
-      firstBase: bases.count, sealedLength: record.sealedLength, unitLength: UInt32(record.unitLengths.uniform),
-      unitCount: UInt16(record.unitLengths.count), baseCount: UInt16(record.bases.count),
-      hasFingerprints: keepsFingerprints && !record.fingerprints.isEmpty, codec: record.codec, type: record.type)
+      offset: record.offset, frameID: record.frameID, firstLength: lengths.count, firstBase: bases.count,
+      sealedLength: record.sealedLength, unitLength: UInt32(record.unitLengths.uniform),
+      unitCount: UInt16(record.unitLengths.count), baseCount: UInt16(record.bases.count), codec: record.codec,
+      type: record.type)
     if record.unitLengths.uniform == 0 { for length in record.unitLengths { try lengths.append(UInt32(length)) } }
-    if frame.hasFingerprints { for print in record.fingerprints { try fingerprints.append(print) } }
     for run in record.bases { try bases.append(run) }
     try frames.append(frame)
   }
@@ -112,8 +105,7 @@ private struct Tables {
       unitLengths: frame.unitLength > 0
         ? UnitLengths(uniform: Int(frame.unitLength), count: units.count)
         : UnitLengths(units.map { Int(lengths[frame.firstLength + $0]) }),
-      frameID: frame.frameID,
-      fingerprints: frame.hasFingerprints ? units.map { fingerprints[frame.firstFingerprint + $0] } : [],
+      frameID: frame.frameID, fingerprints: [],
       bases: (0..<Int(frame.baseCount)).map { bases[frame.firstBase + $0] })
   }
 }
@@ -122,14 +114,12 @@ private struct TabledFrame: BitwiseCopyable {
   let offset: Int
   let frameID: Digest
   let firstLength: Int
-  let firstFingerprint: Int
   let firstBase: Int
   let sealedLength: UInt32
   /// Of each unit; 0 when they differ.
   let unitLength: UInt32
   let unitCount: UInt16
   let baseCount: UInt16
-  let hasFingerprints: Bool
   let codec: Codec
   let type: UnitType
 

@@ -15,28 +15,31 @@ final class OpenPacks: Sendable {
   let chain: ChainID
   private let state: StateFolder?
   private let directories: DirectoryTables
-  private let opened = Locked<[UInt32: Pack]>([:])
+  private let opened = Locked<[UInt32: TabledDirectory]>([:])
+  /// Of the packs used last.
+  private let keys = Locked<[UInt32: ObjectKeys]>([:])
+  private static let keysKept = 1024
   /// Directories that are on their way, by the number of the pack: the map may be read meanwhile, and need one of them.
   private let fetches = Locked<[UInt32: Task<Pack?, any Error>]>([:])
 
-  /// - Parameters:
-  ///   - keepsFingerprints: records of frames say those of their units.
-  ///   - folder: for nameless files of what grows with the version; by default the state folder.
+  /// - Parameter folder: for nameless files of what grows with the version; by default the state folder.
   /// - Throws: `.stateFolder`, `.noSpace`.
   init(
-    _ table: PackTable, repository: Repository, chain: ChainID, state: StateFolder?, keepsFingerprints: Bool = false,
-    in folder: String? = nil
+    _ table: PackTable, repository: Repository, chain: ChainID, state: StateFolder?, in folder: String? = nil
   ) throws(RepositoryError) {
     self.table = table
     self.repository = repository
     self.chain = chain
     self.state = state
-    directories = try DirectoryTables(
-      keepsFingerprints: keepsFingerprints, in: folder ?? state?.path ?? "/tmp")
+    directories = try DirectoryTables(in: folder ?? state?.path ?? "/tmp")
   }
 
   /// What is kept of it, at no cost.
-  func kept(_ number: UInt32) -> Pack? { opened.withLock { $0[number] } }
+  func kept(_ number: UInt32) -> Pack? {
+    guard let directory = opened.withLock({ $0[number] }), let entry = table[number], let keys = try? keys(of: entry)
+    else { return nil }
+    return Pack(entry: entry, keys: keys, directory: directory)
+  }
 
   /// - Throws: `.damaged` when no such pack is in the table or at the target; `SealError`; `StoreError`.
   func open(_ number: UInt32) async throws -> Pack {
@@ -46,7 +49,9 @@ final class OpenPacks: Sendable {
         throw RepositoryError(.damaged, "a map names pack \(number), which is not in the pack table")
       }
       let (fetch, isOwn) = sharing(number) {
-        try self.keep(entry, try await self.directory(of: entry))
+        // Another one may have ended in between.
+        if let pack = self.kept(number) { return pack }
+        return try self.keep(entry, try await self.directory(of: entry))
       }
       if isOwn {
         if let pack = try await Self.value(of: fetch) { return pack }
@@ -90,10 +95,19 @@ final class OpenPacks: Sendable {
   }
 
   private func keep(_ entry: PackEntry, _ directory: Directory) throws -> Pack {
-    let keys = try PackReader(entry: entry, keys: repository.keys).objectKeys
-    let pack = Pack(entry: entry, keys: keys, directory: try directories.add(directory))
-    opened.withLock { $0[entry.number] = pack }
+    let pack = Pack(entry: entry, keys: try keys(of: entry), directory: try directories.add(directory))
+    opened.withLock { $0[entry.number] = pack.directory }
     return pack
+  }
+
+  private func keys(of entry: PackEntry) throws -> ObjectKeys {
+    if let known = keys.withLock({ $0[entry.number] }) { return known }
+    let derived = try PackReader(entry: entry, keys: repository.keys).objectKeys
+    keys.withLock { keys in
+      if keys.count >= Self.keysKept { keys.removeAll(keepingCapacity: true) }
+      keys[entry.number] = derived
+    }
+    return derived
   }
 
   /// Fetches the directories that this machine does not keep yet, many at once, so that nobody waits for each in turn.
