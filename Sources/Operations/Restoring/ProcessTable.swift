@@ -28,28 +28,44 @@ struct ProcessTable {
   ) {
     let wanted = Dictionary(files.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
     let inodes = Set(wanted.keys.map(\.inode))
-    let pids = (folderEntries("/proc") ?? []).compactMap { Int32($0) }.sorted()
-    isWhole = namespace == Self.firstNamespace && pids.contains(getpid()) && !Self.hidesOthers
-    for pid in pids {
-      func look() -> Set<String>? {
-        Self.open(by: pid, wanted, ignoring: pid == getpid() ? own : [], passesReaders: passesReaders)
-          .map { $0.union(Self.mapped(by: pid, wanted, inodes)) }
-      }
-      guard var found = look() else {
-        if let command = Self.command(of: pid) { unseen.append(Holder(pid: pid, command: command, files: [])) }
-        continue
-      }
-      guard !found.isEmpty else { continue }
-      onSight(pid)
-      for _ in 0..<50 where !found.isEmpty && Self.isBeingStarted(pid) {
-        usleep(20_000)
-        found = look() ?? []
-      }
-      // It may have come to its own program, or ended, since it was looked at: what it had open before says nothing.
-      found = look() ?? (Self.command(of: pid) == nil ? [] : found)
-      guard !found.isEmpty else { continue }
-      holders.append(Holder(pid: pid, command: Self.command(of: pid) ?? "?", files: found.sorted()))
+    func look(_ pid: Int32) -> Set<String>? {
+      Self.open(by: pid, wanted, ignoring: pid == getpid() ? own : [], passesReaders: passesReaders)
+        .map { $0.union(Self.mapped(by: pid, wanted, inodes)) }
     }
+    var seen = Self.all
+    isWhole = namespace == Self.firstNamespace && seen.contains(getpid()) && !Self.hidesOthers
+    var pids = seen
+    // Who ends may have handed on what it had open, to a child that was not there when all were listed. Somewhere it ends,
+    // whatever is started meanwhile.
+    for _ in 0..<10 where !pids.isEmpty {
+      for pid in pids.sorted() {
+        guard let found = look(pid) else {
+          if let command = Self.command(of: pid) { unseen.append(Holder(pid: pid, command: command, files: [])) }
+          continue
+        }
+        guard !found.isEmpty else { continue }
+        onSight(pid)
+        for _ in 0..<50 where Self.isBeingStarted(pid) { usleep(20_000) }
+        // It may have come to its own program, or ended, since: what it had open before says nothing then.
+        guard let files = look(pid) ?? (Self.hasEnded(pid) ? nil : found), !files.isEmpty else { continue }
+        holders.append(Holder(pid: pid, command: Self.command(of: pid) ?? "?", files: files.sorted()))
+      }
+      pids = Self.all.subtracting(seen)
+      seen.formUnion(pids)
+    }
+    holders.sort { $0.pid < $1.pid }
+    unseen.sort { $0.pid < $1.pid }
+  }
+
+  private static var all: Set<Int32> { Set((folderEntries("/proc") ?? []).compactMap { Int32($0) }) }
+
+  /// Gone, or only waiting for its parent to hear of it. Of what cannot be told, no.
+  private static func hasEnded(_ pid: Int32) -> Bool {
+    // 4711 (name, which may hold anything) Z 4242 …
+    guard let text = systemText("/proc/\(pid)/stat"), let end = text.lastIndex(of: ")") else {
+      return kill(pid, 0) != 0 && errno == ESRCH
+    }
+    return ["Z", "X"].contains(text[end...].dropFirst(2).prefix(1))
   }
 
   /// The number of the machine's own table of processes, in every Linux (PROC_PID_INIT_INO). A container has one of its

@@ -250,6 +250,42 @@ import Testing
     #expect(table.holders.isEmpty, "\(table.holders)")
   }
 
+  @Test func `who has closed it meanwhile has nothing open`() throws {
+    let scratch = try Scratch()
+    let (path, ready, done) = (scratch.file("app.db"), scratch.file("ready"), scratch.file("done"))
+    try writeFile(path, [1])
+    let loop = "trap 'exec > /dev/null; : > \(done)' USR1; : > \(ready); while :; do :; done"
+    let child = try Child(["sh", "-c", loop], output: path)
+    while access(ready, F_OK) != 0 { usleep(1000) }
+    let files = [path: try #require(FileIdentity(at: path))]
+    let table = ProcessTable(holding: files) { pid in
+      guard pid == child.pid else { return }
+      child.signal(SIGUSR1)
+      while access(done, F_OK) != 0 { usleep(1000) }
+    }
+    #expect(kill(child.pid, 0) == 0)
+    #expect(table.holders.isEmpty, "\(table.holders)")
+    child.signal(SIGKILL)
+  }
+
+  /// As of a server that starts its workers anew.
+  @Test func `what is handed on to another process is still open`() throws {
+    let scratch = try Scratch()
+    let path = scratch.file("app.db")
+    try writeFile(path, [1])
+    let first = try Child(["sleep", "600"], output: path)
+    let files = [path: try #require(FileIdentity(at: path))]
+    var second: Child?
+    let table = ProcessTable(holding: files) { pid in
+      guard pid == first.pid else { return }
+      second = try? Child(["sleep", "600"], output: path)
+      first.signal(SIGKILL)
+      while kill(pid, 0) == 0 { usleep(1000) }
+    }
+    #expect(table.holders.map(\.pid) == [try #require(second).pid])
+    second?.signal(SIGKILL)
+  }
+
   @Test func `whoever comes while the files are moved finds a locked database`() async throws {
     let home = try await RestoreRoad(wal: false)
     let descriptor = open(home.path, O_RDWR | O_CLOEXEC)
