@@ -115,6 +115,21 @@ import Testing
     }
   }
 
+  /// As with Swift, whose HEAD says 404 of what is just stored a second time.
+  @Test func `what is exchanged while it is looked for is found a moment later`() async throws {
+    let waited = Locked<[Duration]>([])
+    try await withServer { request in
+      guard request.method == "HEAD" else { return Self.listing([Self.key]) }
+      return waited.withLock { $0.isEmpty } ? .status(404) : .status(200, ["Content-Length": "3"])
+    } _: { server in
+      var store = try store(server)
+      store.clock = StoreClock(now: { .zero }, wait: { wait in waited.withLock { $0.append(wait) } })
+      #expect(try await store.head(name)?.size == 3)
+      #expect(server.requests.map(\.method) == ["HEAD", "GET", "HEAD", "HEAD"])
+      #expect(waited.withLock { $0 } == [.milliseconds(250)])
+    }
+  }
+
   /// Whoever may list below a prefix only is told 403 of what is not there; a line that is cut then says nothing.
   @Test func `a listing that fails for another reason forbids nothing`() async throws {
     try await withServer { request in

@@ -44,6 +44,20 @@ extension S3Store {
     throw contradicted(name)
   }
 
+  /// What a listing shows was stored a moment ago, or the first answer was not the server's. Where it is not there at once
+  /// either, it may be stored a second time just then: Swift exchanges a file for that, and whoever meets it in between is
+  /// told 404.
+  /// - Returns: the answer to the last HEAD.
+  func lookForListed(_ name: ObjectName) async throws(StoreError) -> HTTPResponse {
+    let response = try await send(Request("HEAD", name))
+    guard response.status == 404 else { return response }
+    try await clock.pause(Self.exchangePatience)
+    return try await send(Request("HEAD", name))
+  }
+
+  /// Longer than a file takes to be exchanged by a busy server.
+  static let exchangePatience = Duration.milliseconds(250)
+
   func contradicted(_ name: ObjectName) -> StoreError {
     StoreError(
       .unavailable, "\(traits.location) said that there is no \(name), and lists it",

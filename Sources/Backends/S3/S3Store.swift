@@ -17,6 +17,8 @@ package struct S3Store: ObjectStore {
   var listingPatience = LongestListing.patience
   /// Until the answer to a PUT. Tests make it small.
   var storingPatience = LongestStoring.patience
+  /// Tests put their own in its place.
+  var clock = StoreClock.system
 
   /// What the server has shown so far.
   struct Learned {
@@ -102,8 +104,7 @@ package struct S3Store: ObjectStore {
     // Without a body, "no such object" and "no such bucket" look the same, and so does a proxy whose server is away.
     if response.status == 404 {
       guard try await isListed(name) else { return nil }
-      // Stored a moment ago, or the first answer was not the server's.
-      response = try await send(Request("HEAD", name))
+      response = try await lookForListed(name)
     }
     switch response.status {
     case 200:
