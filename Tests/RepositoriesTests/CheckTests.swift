@@ -64,6 +64,21 @@ import Testing
     #expect(report.allFindings.map(\.object) == [checked.versions[0].name.objectName.text])
   }
 
+  @Test func `it tells how far it is, also where it reads directories alone`() async throws {
+    let checked = try await CheckedHome()
+    let state = try checked.home.state
+    func seen(_ subset: CheckSubset?) async throws -> Int {
+      let bytes = Locked(0)
+      _ = try await RepositoryCheck(checked.home.repository, state: state, tables: state.path, subset: subset).run {
+        count in bytes.withLock { $0 += count }
+      }
+      return bytes.withLock { $0 }
+    }
+    let structure = try await seen(nil)
+    #expect(structure > 0)
+    #expect(try await seen(.all) > structure)
+  }
+
   @Test func `every object that is missing is named, with the versions it harms`() async throws {
     let checked = try await CheckedHome()
     let content = checked.home.store.content

@@ -79,7 +79,7 @@ import Testing
     }
     try await expectOneByOne(home, Layout.versions(of: chain) + place) { repository in
       let listed = try await repository.store.list(prefix: Layout.versions(of: chain))
-      _ = try await ManifestsLook(listed, of: chain, repository, in: try CheckSpool(in: home.stateFolder))
+      _ = try await ManifestsLook(listed, of: chain, repository, in: try ScratchSpool(in: home.stateFolder))
     }
   }
 

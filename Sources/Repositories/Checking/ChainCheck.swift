@@ -22,7 +22,7 @@ package struct ChainCheck: Sendable {
   ///   - folder: for files without names, of what grows with the chain.
   ///   - subset: which packs to read whole; `nil` looks at the structure only.
   ///   - suspects: packs to take for damaged without a look.
-  ///   - onProgress: bytes of packs fetched since the last call.
+  ///   - onProgress: bytes of packs looked at since the last call: their directories first, then what is read of them.
   package init(
     _ repository: Repository, chain: ChainID, state: StateFolder, tables folder: String, subset: CheckSubset?,
     suspects: Set<Digest> = [], onProgress: @escaping @Sendable (Int) -> Void
@@ -68,7 +68,7 @@ package struct ChainCheck: Sendable {
   private func look(
     _ listed: [ObjectInfo], _ mark: HighWaterMark?, isLast: Bool, _ left: inout Int
   ) async throws -> CheckedChain? {
-    let spool = try CheckSpool(in: folder)
+    let spool = try ScratchSpool(in: folder)
     let manifests = try await ManifestsLook(listed, of: chain, repository, in: spool)
     let forgotten = try await repository.forgotten(of: chain, state: nil)
     let history = HistoryReader(chain: chain, manifests.results).finish(isWhole: true, forgotten: forgotten)
@@ -106,7 +106,7 @@ package struct ChainCheck: Sendable {
     var content = try ContentCheck(
       repository, chain, sizes: sizes, condemned: records.condemned, suspects: suspects, unjudged: unjudged,
       spool: spool, folder: folder)
-    try await content.load(manifests.held, counting: found.map(\.facts))
+    try await content.load(manifests.held, counting: found.map(\.facts), onProgress: onProgress)
     if let subset { try await content.read(subset, &left, onProgress: onProgress) }
     try content.judge()
     content.report(to: &checked)

@@ -79,6 +79,9 @@ final class ChainFrames: @unchecked Sendable {
     return range.lowerBound + Int(frame)
   }
 
+  /// Of the frames of an object whose directory was read; none of any other.
+  func ordinals(of name: Digest) -> Range<Int> { byName[name].flatMap { objects[Int($0)].frames } ?? 0..<0 }
+
   func ordinal(of base: Base) -> Int? { ordinal(base.object, base.frame) }
 
   /// Length of one unit, in bytes.

@@ -8,20 +8,27 @@ package enum CheckSubset: Sendable, Equatable {
   /// The part of this number, from 1 on, of so many. A pack's name decides in which part it is, so that the parts of one
   /// division, together, read each pack once.
   case part(Int, of: Int)
-  /// About so many bytes of the repository, at random.
+  /// Packs at random, until about so many bytes of the repository are to be fetched. What deltas in them rest on counts:
+  /// of a small pack it may be most of what its version needs.
   case bytes(Int)
 
   /// The packs to read, of those that are there.
-  /// - Parameter sizes: in bytes.
-  /// - Returns: also what is left for other chains, where that is limited.
-  func choice(of sizes: [Digest: Int], left: inout Int) -> Set<Digest> {
+  /// - Parameters:
+  ///   - sizes: in bytes.
+  ///   - left: what may be fetched; afterwards, what of it is left for other chains, where that is limited.
+  ///   - weight: of what is fetched by bytes.
+  func choice(
+    of sizes: [Digest: Int], left: inout Int, by weight: () throws(RepositoryError) -> ReadingWeight
+  ) throws(RepositoryError) -> Set<Digest> {
     switch self {
     case .all: return Set(sizes.keys)
     case .part(let part, let count): return Set(sizes.keys.filter { Self.part(of: $0, among: count) == part })
     case .share(let share):
       var bytes = Int(min((Double(sizes.values.clampedSum) * share).rounded(.up), 0x1p62))
-      return Self.some(of: sizes, &bytes)
-    case .bytes: return Self.some(of: sizes, &left)
+      return Self.some(of: sizes, &bytes) { $1 }
+    case .bytes:
+      let weight = try weight()
+      return Self.some(of: sizes, &left) { weight.add($0, size: $1) }
     }
   }
 
@@ -31,12 +38,15 @@ package enum CheckSubset: Sendable, Equatable {
     return .max
   }
 
-  private static func some(of sizes: [Digest: Int], _ bytes: inout Int) -> Set<Digest> {
+  /// The last may be more than what is left: whatever is never chosen for its size is never read.
+  private static func some(
+    of sizes: [Digest: Int], _ bytes: inout Int, weighed weight: (Digest, Int) -> Int
+  ) -> Set<Digest> {
     var chosen: Set<Digest> = []
     for (name, size) in sizes.shuffled() {
       guard bytes > 0 else { break }
       chosen.insert(name)
-      bytes -= size
+      bytes -= weight(name, size)
     }
     return chosen
   }

@@ -13,7 +13,7 @@ struct ContentCheck {
   private let suspects: Set<Digest>
   /// By place, manifests of which only a newer program can say whether they are the ones that count there.
   private let unjudged: [UInt64: [VersionName]]
-  private let spool: CheckSpool
+  private let spool: ScratchSpool
   private let folder: String
   private let frames: ChainFrames
 
@@ -31,7 +31,7 @@ struct ContentCheck {
   /// - Throws: `.stateFolder`.
   init(
     _ repository: Repository, _ chain: ChainID, sizes: [Digest: Int], condemned: Set<Digest>,
-    suspects: Set<Digest>, unjudged: [VersionName], spool: CheckSpool, folder: String
+    suspects: Set<Digest>, unjudged: [VersionName], spool: ScratchSpool, folder: String
   ) throws {
     self.repository = repository
     self.chain = chain
@@ -47,7 +47,10 @@ struct ContentCheck {
   // MARK: Structure
 
   /// Learns which packs are needed, and what they say of themselves. Each is looked at once, however many versions need it.
-  mutating func load(_ held: [VersionName: HeldManifest], counting: [VersionFacts]) async throws {
+  /// - Parameter onProgress: bytes of directories looked at since the last call.
+  mutating func load(
+    _ held: [VersionName: HeldManifest], counting: [VersionFacts], onProgress: @escaping @Sendable (Int) -> Void
+  ) async throws {
     let names = Set(counting.map(\.name))
     let all = held.values.sorted { ($0.facts.sequence, $0.facts.revision) < ($1.facts.sequence, $1.facts.revision) }
     var holders: [Digest: PackEntry] = [:]
@@ -58,7 +61,7 @@ struct ContentCheck {
         if names.contains(manifest.facts.name) { needed[holder.name] = holder }
       }
     }
-    try await load(Array(holders.values))
+    try await load(Array(holders.values), onProgress)
 
     let decoder = FrameDecoder(keys: repository.keys)
     for manifest in all {
@@ -69,7 +72,7 @@ struct ContentCheck {
       for entry in table.entries { needed[entry.name] = entry }
       versions.append((try add(opened, with: decoder), manifest))
     }
-    try await load(needed.values.filter { holders[$0.name] == nil })
+    try await load(needed.values.filter { holders[$0.name] == nil }, onProgress)
     for (name, _) in needed where condemned.contains(name) && findings[name] == nil {
       findings[name] = CheckFinding(
         Layout.pack(name, of: chain), .condemned, "a prune noted a pack for deletion that a version needs",
@@ -89,7 +92,7 @@ struct ContentCheck {
     return object
   }
 
-  private mutating func load(_ entries: [PackEntry]) async throws {
+  private mutating func load(_ entries: [PackEntry], _ onProgress: @escaping @Sendable (Int) -> Void) async throws {
     for entry in entries where suspects.contains(entry.name) {
       _ = frames.intern(entry.name, entry)
       findings[entry.name] = CheckFinding(Layout.pack(entry.name, of: chain), .damaged, "a pack is said to be damaged")
@@ -100,8 +103,10 @@ struct ContentCheck {
       let group = Array(ordered[start..<min(start + 16, ordered.count)])
       let looks = try await bounded(group, atOnce: repository.store.traits.concurrency) {
         [repository, chain, sizes, spool] entry in
-        try await PackLook(
+        let look = try await PackLook(
           entry, size: sizes[entry.name], chain: chain, repository: repository, spool: spool)
+        onProgress(Int(entry.directoryLength))
+        return look
       }
       for look in looks {
         let object = frames.intern(look.entry.name, look.entry)
@@ -120,7 +125,9 @@ struct ContentCheck {
     _ subset: CheckSubset, _ left: inout Int, onProgress: @escaping @Sendable (Int) -> Void
   ) async throws {
     let there = sizes.filter { needed[$0.key] != nil && !suspects.contains($0.key) }
-    let chosen = subset.choice(of: there, left: &left)
+    let chosen = try subset.choice(of: there, left: &left) { () throws(RepositoryError) in
+      try ReadingWeight(frames, in: folder)
+    }
     // Riders rest on packs; they are decoded when all of those are.
     let plan = try ReadingPlan(
       chosen, manifests: chosen.count == there.count ? versions : [], of: frames, in: folder)

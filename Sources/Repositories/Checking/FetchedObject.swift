@@ -21,7 +21,7 @@ struct FetchedObject: Sendable {
   /// - Throws: `StoreError`, `.stateFolder`. What is wrong with a pack is a finding.
   init(
     _ job: ReadingPlan.Job, of frames: ChainFrames, wanted: [Int], _ repository: Repository, chain: ChainID,
-    spool: CheckSpool, _ onProgress: (Int) -> Void
+    spool: ScratchSpool, _ onProgress: (Int) -> Void
   ) async throws {
     self.job = job
     isInParts = !job.isWhole

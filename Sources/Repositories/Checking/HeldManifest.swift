@@ -8,13 +8,13 @@ struct HeldManifest: Sendable {
   private let place: Range<Int>
 
   /// - Throws: `.stateFolder`.
-  init(_ manifest: StoredManifest, _ bytes: [UInt8], in spool: CheckSpool) throws(RepositoryError) {
+  init(_ manifest: StoredManifest, _ bytes: [UInt8], in spool: ScratchSpool) throws(RepositoryError) {
     facts = manifest.facts
     nextPackNumber = manifest.body.nextPackNumber
     place = try spool.add(bytes)
   }
 
-  func open(in spool: CheckSpool, _ repository: Repository) throws -> StoredManifest {
+  func open(in spool: ScratchSpool, _ repository: Repository) throws -> StoredManifest {
     try repository.openManifest(try spool.read([place]), name: facts.name)
   }
 }
@@ -27,7 +27,7 @@ struct ManifestsLook: Sendable {
   private(set) var cut: [(name: VersionName, size: Int)] = []
 
   /// - Throws: `StoreError`, `.stateFolder`.
-  init(_ listed: [ObjectInfo], of chain: ChainID, _ repository: Repository, in spool: CheckSpool) async throws {
+  init(_ listed: [ObjectInfo], of chain: ChainID, _ repository: Repository, in spool: ScratchSpool) async throws {
     for info in listed {
       guard let name = VersionName(info.name), name.chain == chain else { continue }
       if name.length != info.size { cut.append((name, info.size)) }
@@ -75,7 +75,7 @@ struct ManifestsLook: Sendable {
 
 extension Result<(manifest: StoredManifest, bytes: [UInt8]), RepositoryError> {
   /// A full disk is no damage.
-  fileprivate func held(in spool: CheckSpool) throws -> Result<HeldManifest, RepositoryError> {
+  fileprivate func held(in spool: ScratchSpool) throws -> Result<HeldManifest, RepositoryError> {
     switch self {
     case .success(let read): .success(try HeldManifest(read.manifest, read.bytes, in: spool))
     case .failure(let problem): .failure(problem)

@@ -16,7 +16,7 @@ struct PackLook: Sendable {
   /// - Parameter size: as listed; `nil` when it is not.
   /// - Throws: `StoreError`, `.stateFolder`. What is wrong with the pack is a finding.
   init(
-    _ entry: PackEntry, size: Int?, chain: ChainID, repository: Repository, spool: CheckSpool
+    _ entry: PackEntry, size: Int?, chain: ChainID, repository: Repository, spool: ScratchSpool
   ) async throws {
     try await self.init(once: entry, size: size, chain: chain, repository: repository, spool: spool)
     guard finding != nil else { return }
@@ -25,7 +25,7 @@ struct PackLook: Sendable {
   }
 
   private init(
-    once entry: PackEntry, size: Int?, chain: ChainID, repository: Repository, spool: CheckSpool
+    once entry: PackEntry, size: Int?, chain: ChainID, repository: Repository, spool: ScratchSpool
   ) async throws {
     self.entry = entry
     self.size = size
@@ -54,7 +54,7 @@ struct PackLook: Sendable {
   }
 
   private mutating func read(
-    _ frames: PackFrames, _ directory: Directory, _ repository: Repository, _ spool: CheckSpool
+    _ frames: PackFrames, _ directory: Directory, _ repository: Repository, _ spool: ScratchSpool
   ) async throws {
     let keys = try PackReader(entry: entry, keys: repository.keys).objectKeys
     let decoder = FrameDecoder(keys: repository.keys)

@@ -20,7 +20,7 @@ struct PackReading: Sendable {
   private let frames: ChainFrames
   private let repository: Repository
   private let chain: ChainID
-  private let spool: CheckSpool
+  private let spool: ScratchSpool
   /// 16 bytes for each unit of every frame that was proved.
   let fingerprints: FileTable<UInt8>
   /// By frame that others rest on, where it lies in the spool.
@@ -29,7 +29,7 @@ struct PackReading: Sendable {
 
   /// - Throws: `.stateFolder`.
   init(
-    _ plan: ReadingPlan, of frames: ChainFrames, _ repository: Repository, chain: ChainID, spool: CheckSpool,
+    _ plan: ReadingPlan, of frames: ChainFrames, _ repository: Repository, chain: ChainID, spool: ScratchSpool,
     in folder: String
   ) throws(RepositoryError) {
     self.plan = plan

@@ -10,7 +10,7 @@ struct PackTableLook {
   private(set) var isLater = false
 
   /// - Throws: `.stateFolder`.
-  init(of manifest: StoredManifest, frames: ChainFrames, spool: CheckSpool, with decoder: FrameDecoder) throws {
+  init(of manifest: StoredManifest, frames: ChainFrames, spool: ScratchSpool, with decoder: FrameDecoder) throws {
     do {
       for reference in manifest.body.packTable {
         switch reference {
@@ -52,7 +52,7 @@ struct PackTableLook {
   }
 
   private static func node(
-    _ object: UInt32, _ frame: UInt32, _ unit: UInt16, _ frames: ChainFrames, _ spool: CheckSpool
+    _ object: UInt32, _ frame: UInt32, _ unit: UInt16, _ frames: ChainFrames, _ spool: ScratchSpool
   ) throws -> [UInt8]? {
     guard frames.objects[Int(object)].frames != nil else { return nil }
     guard let ordinal = frames.ordinal(object, frame) else {

@@ -6,7 +6,7 @@ struct VersionWalk {
   let manifest: StoredManifest
   private let core: Core
   private let frames: ChainFrames
-  private let spool: CheckSpool
+  private let spool: ScratchSpool
   private let marks: FrameMarks
   /// Of every unit that was proved; `nil` when only the structure is looked at.
   private let fingerprints: FileTable<UInt8>?
@@ -38,7 +38,7 @@ struct VersionWalk {
 
   /// - Parameter own: the number of the manifest's own object.
   init(
-    _ manifest: StoredManifest, _ core: Core, own: UInt32, frames: ChainFrames, spool: CheckSpool, marks: FrameMarks,
+    _ manifest: StoredManifest, _ core: Core, own: UInt32, frames: ChainFrames, spool: ScratchSpool, marks: FrameMarks,
     fingerprints: FileTable<UInt8>?, keys: SealingKeys
   ) {
     self.manifest = manifest

@@ -1,8 +1,8 @@
 import Storage
 
-/// What a check must look at again, in a file without a name: manifests, nodes, frames that others rest on. May be used
-/// from several tasks.
-final class CheckSpool: Sendable {
+/// What must be looked at again, in a file without a name whose room is used again: of a check, manifests, nodes, and frames
+/// that others rest on; of a repair, packs. May be used from several tasks.
+final class ScratchSpool: Sendable {
   private struct Room {
     var end = 0
     /// Where room was given back, by its length: powers of two.
