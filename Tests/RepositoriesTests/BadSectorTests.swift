@@ -52,7 +52,8 @@ import Testing
       let table = try await PackTable(of: second, repository: repository, state: nil)
       let packs = try OpenPacks(table, repository: repository, chain: home.chain, state: nil)
       return try TolerantFrames(
-        VersionFrames(manifest: second, packs: packs), from: nil, state: home.state, in: home.stateFolder)
+        VersionFrames(manifest: second, packs: packs), from: nil, keeping: FetchedPacks(in: home.stateFolder),
+        state: home.state, in: home.stateFolder)
     }
   }
 

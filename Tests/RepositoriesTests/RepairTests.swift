@@ -66,6 +66,21 @@ import Testing
     }
   }
 
+  @Test func `it tells how far it is with a version`() async throws {
+    let chain = try await Chain()
+    let (pack, local) = (try await chain.shared, try chain.local([chain.images[0]]))
+    try await chain.lose([pack])
+    var rewrite = VersionRewrite(
+      chain.home.repository, chain: chain.home.chain, state: try chain.home.state, tables: chain.scratch.path)
+    let told = Locked<[VersionRewrite.Step: [Int]]>([:])
+    rewrite.onProgress = { step, done in told.withLock { $0[step, default: []].append(done) } }
+    #expect(try await rewrite.run(chain.versions[0], from: local, dryRun: false))
+    for step in [VersionRewrite.Step.salvaging, .writing] {
+      let done = told.withLock { $0[step] } ?? []
+      #expect(done == done.sorted() && done.last == chain.images[0].count, "\(step)")
+    }
+  }
+
   @Test func `what only damaged packs held is stored anew by the next push`() async throws {
     let chain = try await Chain()
     let pack = try await chain.shared
@@ -208,7 +223,8 @@ import Testing
     let newest = try await home.push(chain.images[2]).manifest
     #expect(try await !chain.rewrite(chain.versions[0], from: nil))
     let packs = WholePacks(
-      of: newest.facts, without: [pack], home.repository, state: try home.state, tables: chain.scratch.path)
+      of: newest.facts, without: [pack], home.repository, state: try home.state, tables: chain.scratch.path,
+      keeping: FetchedPacks(in: chain.scratch.path))
     let rewrite = VersionRewrite(
       home.repository, chain: home.chain, state: try home.state, tables: chain.scratch.path)
     #expect(try await rewrite.run(chain.versions[0], from: nil, packs: packs, dryRun: false))

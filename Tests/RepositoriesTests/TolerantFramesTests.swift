@@ -19,14 +19,16 @@ import Testing
   }
 
   private func frames(
-    of manifest: StoredManifest, _ home: Home, at store: any ObjectStore, state: StateFolder? = nil
+    of manifest: StoredManifest, _ home: Home, at store: any ObjectStore, state: StateFolder? = nil,
+    keeping fetched: FetchedPacks? = nil
   ) async throws -> TolerantFrames {
     let keys = home.repository
     let repository = Repository(store: store, keys: keys.keys, random: keys.random, slot: keys.slot)
     let table = try await PackTable(of: manifest, repository: repository, state: nil)
     let packs = try OpenPacks(table, repository: repository, chain: home.chain, state: state)
     return try TolerantFrames(
-      VersionFrames(manifest: manifest, packs: packs), from: nil, state: home.state, in: home.stateFolder)
+      VersionFrames(manifest: manifest, packs: packs), from: nil,
+      keeping: fetched ?? FetchedPacks(in: home.stateFolder), state: home.state, in: home.stateFolder)
   }
 
   @Test(arguments: SpoilingStore.Spoilt.allCases) func `one bad answer loses no frame`(
@@ -109,5 +111,65 @@ import Testing
     #expect(whole.withLock { $0 } == 0)
     for index: UInt32 in 3..<12 { _ = try await frames.content(of: FramePlace(pack: 1, frame: index)) }
     #expect(whole.withLock { $0 } == 1)
+  }
+
+  /// Six packs of five frames each, read across, as the bases of deltas are.
+  private func across(_ home: Home) async throws -> StoredManifest {
+    let made = HandmadeVersion(home)
+    let pages = (0..<30).map { home.noise(4096, seed: UInt64($0 + 1)) }
+    for pack in 0..<6 { try await made.pack((0..<5).map { made.raw([pages[pack * 5 + $0]]) }) }
+    for pack in 1...6 as ClosedRange<UInt32> {
+      for frame: UInt32 in 0..<5 { made.place(pack: pack, frame: frame, count: 1) }
+    }
+    return try await made.manifest(image: pages.flatMap { $0 })
+  }
+
+  private func readAcross(_ frames: inout TolerantFrames) async throws -> Int {
+    var found = 0
+    for frame: UInt32 in 0..<5 {
+      for pack: UInt32 in 1...6 where try await frames.content(of: FramePlace(pack: pack, frame: frame)) != nil {
+        found += 1
+      }
+    }
+    return found
+  }
+
+  @Test func `however many packs frames lie in, each is fetched once, for all versions`() async throws {
+    let home = try await Home()
+    let manifest = try await across(home)
+    let whole = Locked(0)
+    let tally = TallyingStore(CountingStore(home.store) { _ in whole.withLock { $0 += 1 } })
+    let fetched = FetchedPacks(in: home.stateFolder)
+    var requests: [Int] = []
+    for _ in 1...2 {
+      var frames = try await frames(of: manifest, home, at: tally, keeping: fetched)
+      let before = tally.tally.gets
+      let found = try await readAcross(&frames)
+      #expect(found == 30)
+      #expect(whole.withLock { $0 } == 6)
+      requests.append(tally.tally.gets - before)
+    }
+    // The second asks for directories alone.
+    #expect(requests == [6 + 3 * 6 + 6, 6])
+  }
+
+  /// It may be another answer the next time, for another version.
+  @Test func `what is not what its name says is not kept`() async throws {
+    let home = try await Home()
+    let manifest = try await across(home)
+    let table = try await PackTable(of: manifest, repository: home.repository, state: nil)
+    let pack = try #require(table.numbered.first)
+    let name = Layout.pack(pack.name, of: home.chain)
+    let whole = try #require(home.store.content[name])
+    home.store.content[name]?[Header.length + 9] ^= 1
+    let fetched = FetchedPacks(in: home.stateFolder)
+    var first = try await frames(of: manifest, home, at: home.store, keeping: fetched)
+    var found = try await readAcross(&first)
+    #expect(found == 29)
+    #expect(first.spoilt == [pack.name])
+    home.store.content[name] = whole
+    var second = try await frames(of: manifest, home, at: home.store, keeping: fetched)
+    found = try await readAcross(&second)
+    #expect(found == 30)
   }
 }

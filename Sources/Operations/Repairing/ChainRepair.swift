@@ -26,6 +26,7 @@ struct ChainRepair {
   private var blocks: LocalBlocks?
   private var packs: WholePacks?
   private let nodes = LostNodes()
+  private let fetched: FetchedPacks
   /// What the manifest that was seen last says of the version before its own: the target need not know it any more.
   private var predecessor: (sequence: UInt64, id: Digest)?
   /// Whether the database of the version that was tried last was read whole at the target.
@@ -63,6 +64,8 @@ struct ChainRepair {
     self.target = target
     self.request = request
     self.world = world
+    let room = (RestoreRoom.free(in: world.tables) ?? 0) / 4
+    fetched = FetchedPacks(in: world.tables, room: min(room, 4 << 30))
     try StateFiles.makeFolder(world.stateFolder)
     state = try StateFolder(world.stateFolder, repository: repository.id)
     // What is had from here is what was pushed, by its hash. Where nobody knows this machine's name, the chain's own says which
@@ -92,7 +95,8 @@ struct ChainRepair {
       blocks = try await LocalCompanions.blocks(
         of: source, with: images.file, at: target, keys: repository.keys, world)
       if let newest = chain.whole.last(where: { $0.facts != nil })?.facts {
-        packs = WholePacks(of: newest, without: chain.damagedPacks, repository, state: state, tables: world.tables)
+        packs = WholePacks(
+          of: newest, without: chain.damagedPacks, repository, state: state, tables: world.tables, keeping: fetched)
       }
       var isNewestLost = false
       do {
@@ -182,6 +186,7 @@ struct ChainRepair {
   private mutating func isSaved(_ version: CheckedVersion, _ images: LocalImages) async throws -> Bool {
     var rewrite = VersionRewrite(repository, chain: chain.chain, state: state, tables: world.tables)
     rewrite.nodes = nodes
+    rewrite.fetched = fetched
     let found = try await manifest(of: version, rewrite)
     predecessor = found?.core?.predecessor
     hasDatabase = false
@@ -193,10 +198,27 @@ struct ChainRepair {
       // Who is killed before the end has told nobody else.
       try? remember(withdrawn)
     }
-    let isSaved = try await rewrite.run(
-      manifest, from: local, blocks: blocks, packs: packs, dryRun: request.dryRun)
+    rewrite.onProgress = progress(of: manifest)
+    let isSaved: Bool
+    do {
+      isSaved = try await rewrite.run(
+        manifest, from: local, blocks: blocks, packs: packs, dryRun: request.dryRun)
+    } catch let error as RepositoryError where error.code == .noSpace && fetched.giveUp() {
+      // What the members need comes first: packs are fetched again, as often as it takes.
+      isSaved = try await rewrite.run(
+        manifest, from: local, blocks: blocks, packs: packs, dryRun: request.dryRun)
+    }
     if isSaved { saved.append(Needing(version: version, id: id(of: version), packs: rewrite.neededPacks)) }
     return isSaved
+  }
+
+  private func progress(of manifest: StoredManifest) -> @Sendable (VersionRewrite.Step, Int) -> Void {
+    let (reporter, subject) = (world.reporter, manifest.core?.database ?? target.name)
+    let total = manifest.core?.members.map { Int(clamping: $0.file?.length ?? 0) }.clampedSum
+    return { step, done in
+      let stage: Progress.Stage = step == .salvaging ? .fetching : .sealing
+      reporter.progress(Progress(stage, subject: subject, bytesDone: done, bytesTotal: total))
+    }
   }
 
   private func manifest(of version: CheckedVersion, _ rewrite: VersionRewrite) async throws -> StoredManifest? {

@@ -10,13 +10,17 @@ struct Salvage: Sendable {
   private let state: StateFolder
   private let folder: String
   private let nodes: LostNodes
+  private let fetched: FetchedPacks
 
-  /// - Parameter nodes: what was lost of maps before, of this version or of others of its chain.
+  /// - Parameters:
+  ///   - nodes: what was lost of maps before, of this version or of others of its chain.
+  ///   - fetched: what was fetched for others of its chain.
   init(
     _ manifest: StoredManifest, _ repository: Repository, state: StateFolder, tables folder: String,
-    besides nodes: LostNodes = LostNodes()
+    besides nodes: LostNodes = LostNodes(), keeping fetched: FetchedPacks? = nil
   ) {
     self.nodes = nodes
+    self.fetched = fetched ?? FetchedPacks(in: folder)
     self.manifest = manifest
     self.repository = repository
     self.state = state
@@ -26,10 +30,12 @@ struct Salvage: Sendable {
   /// - Parameters:
   ///   - spoilt: packs in which something was lost are noted there, whether or not it is had elsewhere.
   ///   - onWhole: gets the place of each member that is whole at the target: nothing from elsewhere was needed.
+  ///   - onProgress: gets how many bytes of all members were looked for so far.
   /// - Returns: every member that has content, in order; `nil` when one cannot be had.
   /// - Throws: `StoreError`, `.stateFolder`, `CancellationError`.
   func members(
-    from sources: SalvageSources?, noting spoilt: inout Set<Digest>, onWhole: (Int) -> Void = { _ in }
+    from sources: SalvageSources?, noting spoilt: inout Set<Digest>, onWhole: (Int) -> Void = { _ in },
+    onProgress: (Int) -> Void = { _ in }
   ) async throws -> [ScratchMember]? {
     guard let core = manifest.core else { return nil }
     let files = core.members.compactMap { member in member.file.map { (path: member.path, content: $0) } }
@@ -41,13 +47,17 @@ struct Salvage: Sendable {
     var start = 0
     for (index, (file, root)) in zip(files, manifest.body.maps).enumerated() {
       let member = try ScratchMember(length: Int(file.content.length), at: start, of: scratch)
-      switch try await fill(member, file.content, root, of: file.path, &frames, from: sources) {
+      let before = start
+      switch try await fill(
+        member, file.content, root, of: file.path, &frames, from: sources, onProgress: { onProgress(before + $0) })
+      {
       case .whole: onWhole(index)
       case .mended: break
       case .lost: return nil
       }
       members.append(member)
       start += Int(file.content.length)
+      onProgress(start)
     }
     return members
   }
@@ -59,7 +69,8 @@ struct Salvage: Sendable {
       let packs = try OpenPacks(
         table, repository: repository, chain: manifest.name.chain, state: state, in: folder)
       return try TolerantFrames(
-        VersionFrames(manifest: manifest, packs: packs), from: sources, noting: nodes, state: state, in: folder)
+        VersionFrames(manifest: manifest, packs: packs), from: sources, noting: nodes, keeping: fetched, state: state,
+        in: folder)
     } catch let error where error.isDamage {
       return nil
     }
@@ -76,12 +87,12 @@ struct Salvage: Sendable {
 
   private func fill(
     _ member: ScratchMember, _ file: Core.FileContent, _ root: ManifestBody.MapRoot, of path: String,
-    _ frames: inout TolerantFrames?, from sources: SalvageSources?
+    _ frames: inout TolerantFrames?, from sources: SalvageSources?, onProgress: (Int) -> Void
   ) async throws -> Filled {
     let lost = try LostUnits(of: file, in: folder)
     do {
       if frames == nil { lost.loseAll() }
-      try await frames?.read(file, root, into: member, lost, in: folder)
+      try await frames?.read(file, root, into: member, lost, in: folder, onProgress: onProgress)
     } catch let error where error.isDamage {
       // Without a map nothing says what is where.
       lost.loseAll()
@@ -115,7 +126,7 @@ extension TolerantFrames {
   /// Puts in place what can be decoded, and notes the rest.
   fileprivate mutating func read(
     _ file: Core.FileContent, _ root: ManifestBody.MapRoot, into member: ScratchMember, _ lost: LostUnits,
-    in folder: String
+    in folder: String, onProgress: (Int) -> Void
   ) async throws {
     let demands = try FileTable<RestorePlan.Demand>(capacity: Int(file.unitCount), in: folder)
     var unit = 0
@@ -129,15 +140,19 @@ extension TolerantFrames {
     }
     let plan = try RestorePlan(demands, in: folder)
     let writer = MemberWriter(file: file, destination: member)
+    var units = 0
     for index in 0..<plan.frames.count {
       try Task.checkCancellation()
       let place = plan.frames[index].place
+      let demands = plan.demands(of: place)
       if let frame = try await content(of: place) {
-        try writer.write(frame, plan.demands(of: place))
+        try writer.write(frame, demands)
       } else {
         let prints = try await fingerprints(of: place)
-        for demand in plan.demands(of: place) { lost.note(demand, prints) }
+        for demand in demands { lost.note(demand, prints) }
       }
+      units += demands.reduce(0) { $0 + Int($1.count) }
+      onProgress(min(units * Int(file.unitSize), Int(file.length)))
     }
   }
 }

@@ -2,7 +2,7 @@ import Sealing
 import Storage
 
 /// Decodes frames of a version one by one, and goes on where one is lost. A pack of which several are asked for is fetched
-/// whole, and those used last are kept; of others, where bases from anywhere lie, a frame is fetched by itself.
+/// whole, and kept; of others, where bases from anywhere lie, a frame is fetched by itself.
 struct TolerantFrames {
   private static let packsKept = 3
   private static let framesAlone = 3
@@ -18,7 +18,9 @@ struct TolerantFrames {
   private var slots: [FramePlace: Int] = [:]
   private var end = 0
   private var lost: Set<FramePlace> = []
-  /// The one used last comes last.
+  /// Packs that were fetched whole, of this version or of others.
+  private let fetched: FetchedPacks
+  /// Those used last that are not kept there, such as what is damaged; the last one comes last.
   private var packs: [(number: UInt32, bytes: [UInt8])] = []
   /// Frames that were fetched by themselves, by pack.
   private var alone: [UInt32: Int] = [:]
@@ -38,12 +40,14 @@ struct TolerantFrames {
   /// - Parameters:
   ///   - sources: a frame all of whose units are found there is as good as at hand, and what rests on it can be decoded.
   ///   - nodes: frames of maps that are lost are noted there, and asked for no more.
+  ///   - fetched: packs that are fetched whole are kept there.
   /// - Throws: `.stateFolder`.
   init(
-    _ frames: VersionFrames, from sources: SalvageSources?, noting nodes: LostNodes? = nil, state: StateFolder,
-    in folder: String
+    _ frames: VersionFrames, from sources: SalvageSources?, noting nodes: LostNodes? = nil,
+    keeping fetched: FetchedPacks, state: StateFolder, in folder: String
   ) throws(RepositoryError) {
     self.frames = frames
+    self.fetched = fetched
     map = MapReader(manifest: frames.manifest, packs: frames.packs, noting: nodes)
     self.sources = sources
     self.state = state
@@ -179,9 +183,8 @@ struct TolerantFrames {
     guard let packed = frame.packed else { return .notAsked }
     let pack = packed.place.pack
     if byRangeOnly.contains(pack) { return try await part(of: packed) }
-    guard !packs.contains(where: { $0.number == pack }), alone[pack, default: 0] < Self.framesAlone else {
-      return .notAsked
-    }
+    let isAtHand = packs.contains { $0.number == pack } || fetched.holds(packed.entry.name)
+    guard !isAtHand, alone[pack, default: 0] < Self.framesAlone else { return .notAsked }
     alone[pack, default: 0] += 1
     return try await part(of: packed)
   }
@@ -197,22 +200,31 @@ struct TolerantFrames {
 
   private mutating func sealed(_ frame: VersionFrames.Frame) async throws -> ArraySlice<UInt8>? {
     guard let packed = frame.packed else { return [] }
-    let range = frame.record.sealedRange
-    if let bytes = try await bytes(of: packed) { return range.upperBound <= bytes.count ? bytes[range] : nil }
+    if let part = try await partOfWhole(packed) { return part.count == packed.record.sealedRange.count ? part : nil }
     guard case .given(let sealed) = try await part(of: packed) else { return nil }
     return sealed
   }
 
   private mutating func isGivenWhole(_ frame: VersionFrames.Frame) async throws -> Bool {
     guard let packed = frame.packed else { return false }
-    return try await bytes(of: packed) != nil
+    return try await partOfWhole(packed) != nil
   }
 
-  /// Of the whole pack, as far as it is there; `nil` where it is, and cannot be read whole.
+  /// A frame of a pack that is fetched with all of it, as far as it is there; `nil` where the pack is, and cannot be read
+  /// whole.
+  private mutating func partOfWhole(_ frame: FrameFetch.Frame) async throws -> ArraySlice<UInt8>? {
+    let (pack, range) = (frame.place.pack, frame.record.sealedRange)
+    guard !byRangeOnly.contains(pack) else { return nil }
+    guard !refused.contains(pack) else { return [] }
+    if let kept = try fetched.part(range, of: frame.entry.name) { return kept[...] }
+    guard let bytes = try await bytes(of: frame) else { return byRangeOnly.contains(pack) ? nil : [] }
+    return range.upperBound <= bytes.count ? bytes[range] : []
+  }
+
+  /// The whole pack, or what is there of it; `nil` where it is, and is not given.
   private mutating func bytes(of frame: FrameFetch.Frame) async throws -> [UInt8]? {
-    guard !byRangeOnly.contains(frame.place.pack) else { return nil }
-    guard !refused.contains(frame.place.pack) else { return [] }
-    if let index = packs.firstIndex(where: { $0.number == frame.place.pack }) {
+    let pack = frame.place.pack
+    if let index = packs.firstIndex(where: { $0.number == pack }) {
       packs.append(packs.remove(at: index))
       return packs[packs.count - 1].bytes
     }
@@ -222,14 +234,11 @@ struct TolerantFrames {
       bytes = try await frames.packs.repository.store.present(name) ?? []
     } catch {
       guard error.code == .unreadable else { throw error }
-      guard try await isGivenInParts(frame.entry) else {
-        refused.insert(frame.place.pack)
-        return []
-      }
-      byRangeOnly.insert(frame.place.pack)
+      if try await isGivenInParts(frame.entry) { byRangeOnly.insert(pack) } else { refused.insert(pack) }
       return nil
     }
-    packs.append((frame.place.pack, bytes))
+    guard try !fetched.keep(bytes, of: frame.entry.name) else { return bytes }
+    packs.append((pack, bytes))
     if packs.count > Self.packsKept { alone[packs.removeFirst().number] = 0 }
     return bytes
   }

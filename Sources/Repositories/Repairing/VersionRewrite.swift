@@ -14,6 +14,18 @@ package struct VersionRewrite: Sendable {
   package var clock: StoreClock = .system
   /// What is lost of maps, for all versions of the chain that are written anew.
   package var nodes = LostNodes()
+  /// What was fetched for one of them.
+  package var fetched: FetchedPacks
+  /// Gets how many bytes of the members were gone through so far.
+  package var onProgress: @Sendable (Step, Int) -> Void = { _, _ in }
+
+  package enum Step: Sendable {
+    /// Whatever is left is put together.
+    case salvaging
+    /// It is sealed anew.
+    case writing
+  }
+
   private let found = Locked<Set<Digest>>([])
   private let needed = Locked<Set<Digest>>([])
   private let database = Locked(false)
@@ -24,6 +36,7 @@ package struct VersionRewrite: Sendable {
     self.chain = chain
     self.state = state
     self.folder = folder
+    fetched = FetchedPacks(in: folder)
   }
 
   /// Packs in which something was lost, of the version or of the later one, whether or not it was had elsewhere. Who was
@@ -46,15 +59,16 @@ package struct VersionRewrite: Sendable {
     _ manifest: StoredManifest, from local: LocalPages?, blocks: LocalBlocks? = nil, packs: WholePacks? = nil,
     dryRun: Bool
   ) async throws -> Bool {
-    let salvage = Salvage(manifest, repository, state: state, tables: folder, besides: nodes)
+    let salvage = Salvage(manifest, repository, state: state, tables: folder, besides: nodes, keeping: fetched)
     let sources = SalvageSources(pages: local, blocks: blocks, packs: packs)
     guard let core = manifest.core else { return false }
     var spoilt: Set<Digest> = []
     let salvaged: [ScratchMember]?
     do {
-      salvaged = try await salvage.members(from: sources, noting: &spoilt) { member in
-        if member == 0 { database.withLock { $0 = true } }
-      }
+      salvaged = try await salvage.members(
+        from: sources, noting: &spoilt,
+        onWhole: { member in if member == 0 { database.withLock { $0 = true } } },
+        onProgress: { onProgress(.salvaging, $0) })
     } catch {
       // What was met until then is spoilt, whatever ended it. That it cannot be noted is not what ended it.
       try? note(spoilt.union(packs?.spoilt ?? []), dryRun: dryRun)
@@ -207,7 +221,9 @@ package struct VersionRewrite: Sendable {
       onManifest: { _ in })
     writer.carried = packs.names
     do {
-      guard let written = try await writer.write(after: nil, evenIfEqual: true, onProgress: { _ in }) else {
+      guard
+        let written = try await writer.write(after: nil, evenIfEqual: true, onProgress: { onProgress(.writing, $0) })
+      else {
         throw RepositoryError(.damaged, "the version was not written")
       }
       next = written.nextPackNumber

@@ -16,6 +16,7 @@ package final class WholePacks: @unchecked Sendable {
   private let repository: Repository
   private let state: StateFolder
   private let folder: String
+  private let fetched: FetchedPacks
   private var opened: Opened?
   private var wasOpened = false
 
@@ -23,10 +24,12 @@ package final class WholePacks: @unchecked Sendable {
   ///   - version: the newest whole one.
   ///   - damaged: packs in which nothing is looked for, though the version may need some of their frames.
   ///   - folder: for files without names.
+  ///   - fetched: what was fetched for versions of the chain.
   package init(
     of version: VersionFacts, without damaged: [Digest], _ repository: Repository, state: StateFolder,
-    tables folder: String
+    tables folder: String, keeping fetched: FetchedPacks
   ) {
+    self.fetched = fetched
     self.version = version
     self.damaged = Set(damaged)
     self.repository = repository
@@ -62,7 +65,7 @@ package final class WholePacks: @unchecked Sendable {
       try await loader.add(table.all.filter { !damaged.contains($0.name) })
       let packs = try OpenPacks(table, repository: repository, chain: chain, state: state, in: folder)
       let frames = try TolerantFrames(
-        VersionFrames(manifest: manifest, packs: packs), from: nil, state: state, in: folder)
+        VersionFrames(manifest: manifest, packs: packs), from: nil, keeping: fetched, state: state, in: folder)
       return Opened(known: loader.known, frames: frames)
     } catch let error where error.isDamage {
       return nil
