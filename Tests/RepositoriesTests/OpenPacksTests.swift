@@ -1,3 +1,4 @@
+import Storage
 import TestKit
 import Testing
 
@@ -80,5 +81,47 @@ import Testing
     #expect(error?.code == .damaged)
     #expect(error?.message.hasPrefix("pack \(entry.name.hex.prefix(12)): ") == true, "\(String(describing: error))")
     #expect(error?.hint?.contains("sealift check --read-data") == true)
+  }
+
+  /// Of a machine that can keep none of them.
+  @Test func `what a reader learnt of a pack for one member serves the next`() async throws {
+    let home = try await Home()
+    let image = home.noise(300 * 4096, seed: 1)
+    let content = home.noise(1 << 20, seed: 2)
+    let companion = CompanionSource(path: "file", mode: 0o600, modified: 1, content: .file { StillFile(content) })
+    let pushed = try await home.push(length: image.count, companions: [companion], read: { Array(image[$0]) })
+    let tally = TallyingStore(home.store)
+    let repository = Repository(
+      store: tally, keys: home.repository.keys, random: home.repository.random, slot: home.repository.slot)
+    func requests(sharing: Bool) async throws -> Int {
+      let readers = try await [
+        VersionReader(pushed.manifest, repository: repository, state: nil, tables: home.stateFolder),
+        VersionReader(pushed.manifest, repository: repository, state: nil, tables: home.stateFolder),
+      ]
+      let before = tally.tally.gets
+      let destination = MemoryDestination(of: readers[0])
+      try await readers[0].read(member: 0, into: destination) { _ in }
+      let other = RoomFor(content.count)
+      try await readers[sharing ? 0 : 1].read(members: [1], into: { _ in other }) { _ in }
+      #expect(destination.content == image && other.content == content)
+      return tally.tally.gets - before
+    }
+    let (shared, apart) = (try await requests(sharing: true), try await requests(sharing: false))
+    #expect(shared < apart)
+  }
+
+  private final class RoomFor: MemberDestination {
+    private let bytes: Locked<[UInt8]>
+    var content: [UInt8] { bytes.withLock { $0 } }
+
+    init(_ count: Int) { bytes = Locked([UInt8](repeating: 0, count: count)) }
+
+    func write(_ part: ArraySlice<UInt8>, at offset: Int) {
+      bytes.withLock { $0.replaceSubrange(offset..<offset + part.count, with: part) }
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) {
+      bytes.withLock { buffer.copyBytes(from: $0[offset..<offset + buffer.count]) }
+    }
   }
 }

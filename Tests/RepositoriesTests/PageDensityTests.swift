@@ -75,20 +75,6 @@ import Testing
     #expect(try await home.read(second.manifest) == image)
   }
 
-  /// A companion that nobody writes to.
-  private final class StillFile: CompanionFile {
-    let mode: UInt32 = 0o600
-    let modified: UInt64 = 1
-    private let content: [UInt8]
-    var length: Int { content.count }
-
-    init(_ content: [UInt8]) { self.content = content }
-
-    func read(_ range: Range<Int>) throws -> [UInt8] { Array(content[range]) }
-    func isSettled() -> Bool { true }
-    func keptUnsettled() {}
-  }
-
   @Test func `a look tells what whole frames of all pages take`() async throws {
     let image = Self.pages.flatMap { $0 }
     let encoder = FrameEncoder(level: 1)

@@ -24,8 +24,7 @@ extension VersionReader {
     let maps = Dictionary(
       uniqueKeysWithValues: zip(core.members.indices.filter { core.members[$0].file != nil }, manifest.body.maps))
     var group = MemberGroup()
-    let packs = try OpenPacks(
-      table, repository: repository, chain: manifest.name.chain, state: state, in: tableFolder)
+    let packs = try packs()
     try await packs.prefetchDirectories()
     for index in indices {
       guard let file = core.members[index].file else { continue }

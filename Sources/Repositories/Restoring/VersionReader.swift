@@ -12,6 +12,8 @@ package struct VersionReader: Sendable {
   let repository: Repository
   let state: StateFolder?
   let tableFolder: String
+  /// For all that is read of it.
+  private let opened = Locked<OpenPacks?>(nil)
   /// Bytes fetched for one wave. Tests make it small.
   package var waveLength = RestoreWave.Limits().sealed
 
@@ -53,8 +55,7 @@ package struct VersionReader: Sendable {
   ) async throws {
     let (file, root) = try content(of: index)
     let start = Self.unitsComplete(in: destination, of: file)
-    let packs = try OpenPacks(
-      table, repository: repository, chain: manifest.name.chain, state: state, in: tableFolder)
+    let packs = try packs()
     let frames = VersionFrames(manifest: manifest, packs: packs)
     let writer = MemberWriter(file: file, destination: destination)
     let proofs = try UnitProofs(of: file, in: destination, keys: repository.keys, tables: tableFolder)
@@ -76,6 +77,17 @@ package struct VersionReader: Sendable {
     throw RepositoryError(
       .damaged, "what was fetched is not what was pushed: the digests differ",
       hint: "Nothing was written. `sealift list` shows other versions.")
+  }
+
+  /// The packs, opened: what was learnt of them for one member serves the next.
+  func packs() throws -> OpenPacks {
+    if let opened = opened.withLock({ $0 }) { return opened }
+    let packs = try OpenPacks(
+      table, repository: repository, chain: manifest.name.chain, state: state, in: tableFolder)
+    return opened.withLock { known in
+      known = known ?? packs
+      return known ?? packs
+    }
   }
 
   /// Fetches and decodes every frame that the plan wants, wave by wave.

@@ -8,7 +8,8 @@ final class GrowingTable<Element: BitwiseCopyable>: @unchecked Sendable {
   /// - Throws: `.stateFolder`; `.noSpace` when there is no room in `folder`.
   init(in folder: String) throws(RepositoryError) {
     self.folder = folder
-    elements = try FileTable(capacity: 4096, in: folder)
+    // Of a small database each of many tables takes one page of the disk.
+    elements = try FileTable(capacity: 64, in: folder)
   }
 
   var count: Int { elements.count }
