@@ -29,8 +29,9 @@ struct ProcessTable {
     let wanted = Dictionary(files.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
     let inodes = Set(wanted.keys.map(\.inode))
     func look(_ pid: Int32) -> Set<String>? {
-      Self.open(by: pid, wanted, ignoring: pid == getpid() ? own : [], passesReaders: passesReaders)
-        .map { $0.union(Self.mapped(by: pid, wanted, inodes)) }
+      let folder = Self.folder(of: pid)
+      return Self.open(in: folder, wanted, ignoring: pid == getpid() ? own : [], passesReaders: passesReaders)
+        .map { $0.union(Self.mapped(in: folder, wanted, inodes)) }
     }
     var seen = Self.all
     isWhole = namespace == Self.firstNamespace && seen.contains(getpid()) && !Self.hidesOthers
@@ -61,10 +62,23 @@ struct ProcessTable {
 
   /// Gone, or only waiting for its parent to hear of it. Of what cannot be told, no.
   private static func hasEnded(_ pid: Int32) -> Bool {
+    guard let isOver = isOver(folder(of: pid)) else { return kill(pid, 0) != 0 && errno == ESRCH }
+    return isOver
+  }
+
+  /// Where it shows what a process has open: of one whose first thread has ended, at another one, which goes on. All that
+  /// the first one shows then is nothing.
+  private static func folder(of pid: Int32) -> String {
+    let own = "/proc/\(pid)"
+    guard isOver(own) == true else { return own }
+    let threads = (folderEntries("\(own)/task") ?? []).filter { $0 != "\(pid)" }.map { "\(own)/task/\($0)" }
+    return threads.first { isOver($0) == false } ?? own
+  }
+
+  /// Of a process, or a thread, as its folder says; `nil` where that cannot be told.
+  private static func isOver(_ folder: String) -> Bool? {
     // 4711 (name, which may hold anything) Z 4242 …
-    guard let text = systemText("/proc/\(pid)/stat"), let end = text.lastIndex(of: ")") else {
-      return kill(pid, 0) != 0 && errno == ESRCH
-    }
+    guard let text = systemText("\(folder)/stat"), let end = text.lastIndex(of: ")") else { return nil }
     return ["Z", "X"].contains(text[end...].dropFirst(2).prefix(1))
   }
 
@@ -102,23 +116,23 @@ struct ProcessTable {
 
   /// `nil` when the process may not be looked into.
   private static func open(
-    by pid: Int32, _ wanted: [FileIdentity: String], ignoring own: Set<Int32>, passesReaders: Bool
+    in folder: String, _ wanted: [FileIdentity: String], ignoring own: Set<Int32>, passesReaders: Bool
   ) -> Set<String>? {
-    guard let descriptors = folderEntries("/proc/\(pid)/fd") else { return nil }
+    guard let descriptors = folderEntries("\(folder)/fd") else { return nil }
     var found: Set<String> = []
     for descriptor in descriptors.compactMap({ Int32($0) }) where !own.contains(descriptor) {
-      guard let file = FileIdentity(ofRegularFileKnownAt: "/proc/\(pid)/fd/\(descriptor)") else { continue }
-      guard let path = wanted[file], !passesReaders || !onlyReads(pid, descriptor) else { continue }
+      guard let file = FileIdentity(ofRegularFileKnownAt: "\(folder)/fd/\(descriptor)") else { continue }
+      guard let path = wanted[file], !passesReaders || !onlyReads(folder, descriptor) else { continue }
       found.insert(path)
     }
     return found
   }
 
   /// It reads only, and does not block: so a push has its files open, and no library one that it locks.
-  private static func onlyReads(_ pid: Int32, _ descriptor: Int32) -> Bool {
+  private static func onlyReads(_ folder: String, _ descriptor: Int32) -> Bool {
     // pos:    0
     // flags:  02104000, in octal
-    let lines = (systemText("/proc/\(pid)/fdinfo/\(descriptor)") ?? "").split(separator: "\n")
+    let lines = (systemText("\(folder)/fdinfo/\(descriptor)") ?? "").split(separator: "\n")
     guard let line = lines.first(where: { $0.hasPrefix("flags:") }), let word = line.split(separator: "\t").last,
       let flags = Int32(word, radix: 8)
     else { return false }
@@ -136,9 +150,9 @@ struct ProcessTable {
 
   /// What was closed may still be mapped.
   private static func mapped(
-    by pid: Int32, _ wanted: [FileIdentity: String], _ inodes: Set<UInt64>
+    in folder: String, _ wanted: [FileIdentity: String], _ inodes: Set<UInt64>
   ) -> Set<String> {
-    guard let bytes = systemBytes("/proc/\(pid)/maps"), namesAny(bytes, of: inodes) else { return [] }
+    guard let bytes = systemBytes("\(folder)/maps"), namesAny(bytes, of: inodes) else { return [] }
     let text = String(decoding: bytes, as: UTF8.self)
     var found: Set<String> = []
     // 7f2c1000-7f2c9000 rw-s 00000000 08:01 1312344    /srv/app.db-shm
@@ -172,7 +186,11 @@ struct ProcessTable {
 
   /// The beginning of its command line; `nil` for what has none, such as threads of the kernel, and for what is gone.
   static func command(of pid: Int32) -> String? {
-    guard let text = systemText("/proc/\(pid)/cmdline"), !text.isEmpty else { return nil }
+    guard let text = systemText("/proc/\(pid)/cmdline"), !text.isEmpty else {
+      // Of one whose first thread has ended, nothing but its name is left.
+      let folder = folder(of: pid)
+      return folder == "/proc/\(pid)" ? nil : systemText("\(folder)/comm").map { $0.split(separator: "\n").joined() }
+    }
     let words = text.split(separator: "\0").joined(separator: " ")
     return words.count > 60 ? words.prefix(59) + "…" : words
   }

@@ -250,6 +250,38 @@ import Testing
     #expect(table.holders.isEmpty, "\(table.holders)")
   }
 
+  /// As daemons end their `main`: what they have open shows at another thread, and nothing at the first.
+  @Test(arguments: [false, true]) func `who goes on without the first thread has it open`(mapped: Bool) async throws {
+    let scratch = try Scratch()
+    let (path, ready) = (scratch.file("app.db"), scratch.file("ready"))
+    try writeFile(path, [UInt8](repeating: 1, count: 4096))
+    let child = try Child.python(
+      """
+      import ctypes, sys, threading, time
+      libc = ctypes.CDLL(None)
+      file = open(sys.argv[1], "r+b")
+      if sys.argv[3] == "mapped":
+        libc.mmap.restype, libc.mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+        assert libc.mmap(None, 4096, 1, 1, file.fileno(), 0) not in (None, ctypes.c_void_p(-1).value)
+        file.close()
+      def work():
+        while not open("/proc/self/stat").read().rpartition(")")[2].startswith(" Z"): time.sleep(0.01)
+        open(sys.argv[2], "w")
+        time.sleep(600)
+      threading.Thread(target=work).start()
+      libc.pthread_exit(None)
+      """, path, ready, mapped ? "mapped" : "open", output: scratch.file("out"))
+    defer { child.signal(SIGKILL) }
+    while access(ready, F_OK) != 0 { usleep(1000) }
+    let files = [path: try #require(FileIdentity(at: path))]
+    let holder = try #require(ProcessTable(holding: files).holders.first)
+    #expect(holder.pid == child.pid && holder.command.contains("python"))
+    // Nor has it ended when that is seen in between.
+    #expect(ProcessTable(holding: files, onSight: { _ in usleep(1000) }).holders.count == 1)
+    child.signal(SIGKILL)
+    #expect(try await eventually { ProcessTable(holding: files).holders.isEmpty })
+  }
+
   @Test func `who has closed it meanwhile has nothing open`() throws {
     let scratch = try Scratch()
     let (path, ready, done) = (scratch.file("app.db"), scratch.file("ready"), scratch.file("done"))
@@ -477,15 +509,15 @@ import Testing
     let home = try await RestoreRoad(wal: false)
     let database = DatabaseSource(name: "app", path: home.path)
     let intent = LiveIntent(database: home.path)
-    #expect(intent.shortfall(of: database) == nil)
+    #expect(UnfinishedRestore(of: home.path).shortfall(of: database) == nil)
     // What is no file is no note, and no reason to end each push with another status.
     try #require(mkdir(intent.path, 0o700) == 0)
-    #expect(intent.shortfall(of: database) == nil)
+    #expect(UnfinishedRestore(of: home.path).shortfall(of: database) == nil)
     try #require(rmdir(intent.path) == 0)
     try writeFile(intent.path, Array("app.db.kept\0".utf8))
     // Root may read each file, but none that is so long.
     try #require((geteuid() == 0 ? truncate(intent.path, 2 << 20) : chmod(intent.path, 0)) == 0)
-    let told = intent.shortfall(of: database)
+    let told = UnfinishedRestore(of: home.path).shortfall(of: database)
     #expect(told?.code == "unfinishedRestore" && told?.message.contains("cannot be read") == true)
   }
 
