@@ -65,6 +65,20 @@ import Testing
     #expect(await refusal { try await shelf.unforget(versions[0]) }?.kind == .noSuchVersion)
   }
 
+  @Test func `who takes back what was found damaged hears it`() async throws {
+    let shelf = try await Shelf()
+    let versions = try await shelf.week(4)
+    try await shelf.carryOut(try await shelf.plan(RetentionRules(last: 1)))
+    let (chain, state) = (shelf.chain(), try StateFolder(shelf.world.stateFolder, repository: shelf.repository.id))
+    var harmed = try HarmedVersions(of: chain, in: state, at: shelf.repository.place)
+    try harmed.add([versions[1].id: HarmedVersions.Harm(.content, by: [])], of: chain, in: state)
+    func said() -> [String] { shelf.road.notices.said.withLock { $0.filter { $0.contains("was found damaged") } } }
+    _ = try await shelf.unforget(versions[0])
+    #expect(said().isEmpty)
+    _ = try await shelf.unforget(versions[1])
+    #expect(said().count == 1 && said().first?.contains(versions[1].id.hex.prefix(12)) == true)
+  }
+
   @Test func `nothing newer than the newest sound version goes, and no pinned one, by rule or by id`() async throws {
     let shelf = try await Shelf()
     let versions = try await shelf.week(4)

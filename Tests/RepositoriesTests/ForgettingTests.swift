@@ -286,6 +286,14 @@ import Testing
     let error = await #expect(throws: RepositoryError.self) { try await chain.unforget(2) }
     #expect(error?.code == .incomplete)
     #expect(chain.home.store.content == content)
+    // A prune notes what it takes: whatever else is missing, somebody may put back.
+    #expect(error?.message.contains("no prune took it") == (how != "condemned"))
+    #expect(error?.hint?.contains("Put back") == (how != "condemned"))
+    #expect(error?.hint?.contains(Layout.pack(pack, of: chain.home.chain).text) == (how != "condemned"))
+    try await chain.home.condemn([pack])
+    chain.home.store.content[Layout.pack(pack, of: chain.home.chain)] = nil
+    let deleted = await #expect(throws: RepositoryError.self) { try await chain.unforget(2) }
+    #expect(deleted?.message.contains("a prune has deleted a part of it") == true)
   }
 
   @Test func `completeness is what listings show of packs and manifest`() async throws {

@@ -32,9 +32,19 @@ package struct UnforgetVersions: Sendable {
       guard let version = VersionSummary(safe, target: target.name, annotations: annotations) else {
         throw RepositoryError(.incomplete, "the manifest is no version")
       }
+      tellHarm(of: facts, annotations, lookup)
       return Outcome(version: version, wasForgotten: !tombstones.isEmpty)
     } catch {
       throw OperationError(error, doing: "taking a version back at \(target.name)")
     }
+  }
+
+  /// It counts, and whoever needs it must know that it may not come back.
+  private func tellHarm(of version: VersionFacts, _ annotations: Annotations, _ lookup: VersionLookup) {
+    let harmed = try? HarmedVersions(of: version.chain, in: lookup.state, at: lookup.repository.place)
+    guard annotations.damage(of: version) != nil || harmed?.contains(version.id) == true else { return }
+    world.reporter.notice(
+      "\(lookup.targetName): version \(version.id.hex.prefix(12)) counts again, and was found damaged: `sealift repair` saves what can be had"
+    )
   }
 }

@@ -17,9 +17,9 @@ extension Repository {
     _ version: VersionFacts, from tombstones: [Digest], now: UInt64, state: StateFolder?
   ) async throws -> VersionFacts {
     let (manifest, isSpoilt) = try await standingManifest(of: version, state)
-    guard let packs = try await packs(of: version, state: state) else { throw Self.taken(version, nil) }
+    guard let packs = try await packs(of: version, state: state) else { throw Self.taken(version) }
     let before = try await Presence(self, chain: version.chain, state: state)
-    guard before.holds(packs) else { throw Self.taken(version, before.lists(packs)) }
+    guard before.holds(packs) else { throw Self.lacking(packs, of: version, before) }
 
     var word: Digest?
     if !tombstones.isEmpty {
@@ -30,7 +30,7 @@ extension Repository {
     for _ in 0..<Self.republications {
       let presence = try await Presence(self, chain: version.chain, state: state)
       // No tombstone in its place: another machine may have taken the version back meanwhile, and been told that it is safe.
-      guard presence.holds(packs) else { throw Self.taken(version, presence.lists(packs)) }
+      guard presence.holds(packs) else { throw Self.lacking(packs, of: version, presence) }
       let listing = try await versionListing(of: version.chain)
       if listing.versions.contains(safe.name), !presence.condemns(safe.name.digest) {
         try note(word, safe, instead: manifest, state)
@@ -79,13 +79,29 @@ extension Repository {
     ChainListing(chain: chain, objects: try await store.list(prefix: Layout.versions(of: chain)))
   }
 
-  /// - Parameter areThere: all packs are still listed; `nil` when not even their list can be read.
-  private static func taken(_ version: VersionFacts, _ areThere: Bool?) -> RepositoryError {
+  private static func taken(_ version: VersionFacts) -> RepositoryError {
     let id = version.id.hex.prefix(12)
-    guard areThere == true else {
+    return RepositoryError(
+      .incomplete, "version \(id) cannot be taken back: a prune has deleted a part of it",
+      hint: "What was deleted does not come back; if `sealift list` shows it again, `sealift forget \(id)`.")
+  }
+
+  private static func lacking(
+    _ packs: [PackEntry], of version: VersionFacts, _ presence: Presence
+  ) -> RepositoryError {
+    let id = version.id.hex.prefix(12)
+    let lost = packs.filter { !presence.lists([$0]) }
+    if lost.contains(where: { presence.condemns($0.name) }) { return taken(version) }
+    guard lost.isEmpty else {
+      // The record of a prune is never deleted.
       return RepositoryError(
-        .incomplete, "version \(id) cannot be taken back: a prune has deleted a part of it",
-        hint: "What was deleted does not come back; if `sealift list` shows it again, `sealift forget \(id)`.")
+        .incomplete,
+        "version \(id) cannot be taken back: \(lost.count == 1 ? "a pack" : "\(lost.count) packs") of it "
+          + "\(lost.count == 1 ? "is" : "are") missing, and no prune took \(lost.count == 1 ? "it" : "them")",
+        hint:
+          "Put back what somebody took away, then run the same command again; until then let no prune run, which deletes "
+          + "what is left. Missing: \(lost.prefix(3).map { Layout.pack($0.name, of: version.chain).text }.joined(separator: ", "))\(lost.count > 3 ? " …" : "")"
+      )
     }
     return RepositoryError(
       .incomplete, "version \(id) cannot be taken back: a prune is about to delete a part of it",
