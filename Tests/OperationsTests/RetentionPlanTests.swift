@@ -123,6 +123,29 @@ import Testing
       RetentionPlan(versions, rules: rules { $0.hourly = 2 }, now: .max).staying.map(\.version.sequence) == [2, 3])
   }
 
+  @Test func `the newest sound version from before a restore that did not end stays`() throws {
+    var versions = try versions(Self.times)
+    func staying(since time: String) throws -> [UInt64] {
+      let unsettled = try #require(Times.milliseconds(time))
+      return RetentionPlan(versions, rules: rules { $0.last = 1 }, now: .max, unsettledSince: unsettled).staying
+        .map(\.version.sequence)
+    }
+    #expect(try staying(since: "2026-11-16T08:30:00Z") == [5, 8])
+    #expect(try staying(since: "2026-11-16T08:59:59Z") == [6, 8])
+    #expect(try staying(since: "2026-11-21T00:00:00Z") == [8])
+    #expect(try staying(since: "2020-01-01T00:00:00Z") == [8])
+    versions[4].flaw = .harmed
+    #expect(try staying(since: "2026-11-16T08:30:00Z") == [4, 8])
+    // One that lacks its companions is not enough.
+    versions[3].lacksCompanions = true
+    #expect(try staying(since: "2026-11-16T08:30:00Z") == [3, 4, 8])
+    #expect(
+      RetentionPlan(
+        versions, rules: rules { $0.daily = 1 }, now: .max,
+        unsettledSince: Times.milliseconds("2026-11-20T13:00:00Z")
+      ).staying.map(\.reasons) == [["newest", "newest from before a restore that did not end", "daily 2026-11-20"]])
+  }
+
   @Test func `what is not sound takes no place, and stays only while nothing newer is sound`() throws {
     var versions = try versions(Self.times)
     versions[6].flaw = .foundDamaged

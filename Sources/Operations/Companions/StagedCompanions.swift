@@ -139,9 +139,7 @@ final class StagedCompanions: Sendable {
       throw OperationError.fileSystem("cannot open \(source.path)", errno)
     }
     fchmod(handle.descriptor, 0o700)
-    guard mkdirat(to, place.name, 0o700) == 0 else {
-      throw OperationError.fileSystem("cannot name \(place.path)", errno)
-    }
+    guard Self.hold(place) else { throw OperationError.fileSystem("cannot name \(place.path)", errno) }
     guard source.move(to: place) else {
       let number = errno
       unlinkat(to, place.name, AT_REMOVEDIR)
@@ -156,6 +154,15 @@ final class StagedCompanions: Sendable {
       guard place.move(to: source) else { throw error.leaving("; the folder stands there all the same") }
       throw error
     }
+  }
+
+  /// Makes an empty folder where one is to come. Should that be the last that is done, a push that finds it must not think
+  /// that somebody has emptied it: it is as old as can be.
+  static func hold(_ place: HeldPlace) -> Bool {
+    guard mkdirat(place.folder.descriptor, place.name, 0o700) == 0 else { return false }
+    var longAgo = [timespec(), timespec()]
+    utimensat(place.folder.descriptor, place.name, &longAgo, AT_SYMLINK_NOFOLLOW)
+    return true
   }
 
   /// - Throws: `.usage`.

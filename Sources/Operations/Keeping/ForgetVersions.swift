@@ -21,6 +21,8 @@ package struct ForgetVersions: Sendable {
     package var host: String?
     /// Databases a person named: none of them may be missing.
     package var named: [String] = []
+    /// By the name of a database of this host: since when a restore into it has not ended, in milliseconds since 1970.
+    package var unsettled: [String: UInt64] = [:]
     /// The plan will not be carried out.
     package var dryRun = false
 
@@ -71,7 +73,8 @@ package struct ForgetVersions: Sendable {
           // Also of what was forgotten before: it may have been taken back, and the word for that is not listed.
           try await demandNoDoubt(about: chosen.history, lookup)
           guard let wish = try await self.wish(of: chosen, lookup, &plan) else { continue }
-          plan.chains.append(try await self.plan(chosen.history, wish, lookup))
+          let unsettled = unsettled(chosen.history, request, lookup)
+          plan.chains.append(try await self.plan(chosen.history, wish, unsettledSince: unsettled, lookup))
         } catch is CancellationError {
           throw CancellationError()
         } catch {
@@ -130,8 +133,15 @@ package struct ForgetVersions: Sendable {
 
   // MARK: deciding
 
+  private func unsettled(_ history: ChainHistory, _ request: Request, _ lookup: VersionLookup) -> UInt64? {
+    guard let host = lookup.host, host.isSameName(as: history.host), let database = history.database else { return nil }
+    return request.unsettled.value(ofName: database)
+  }
+
   /// - Parameter history: of a chain that is in no doubt.
-  private func plan(_ history: ChainHistory, _ wish: Wish, _ lookup: VersionLookup) async throws -> ChainPlan {
+  private func plan(
+    _ history: ChainHistory, _ wish: Wish, unsettledSince unsettled: UInt64?, _ lookup: VersionLookup
+  ) async throws -> ChainPlan {
     lookup.noteSeen(history)
     let annotations = try await lookup.everyAnnotation(of: history)
     let counting = history.versions.filter { !history.isForgotten($0) }
@@ -146,7 +156,7 @@ package struct ForgetVersions: Sendable {
     switch wish {
     case .rules(let rules):
       plan = try await soundness.plan(looking: { $0.staying.map(\.version.id) }) {
-        RetentionPlan($0, rules: rules, now: world.now())
+        RetentionPlan($0, rules: rules, now: world.now(), unsettledSince: unsettled)
       }
       try soundness.demandCompleteness(of: plan)
       try await soundness.demandLosses(of: plan)

@@ -2,7 +2,8 @@
 ///
 /// What always holds: whatever goes, a newer version stays that is sound. So the newest sound version never goes, nor
 /// anything pushed after it, nor what two machines pushed as one; nor the newest sound one that does not lack what came
-/// with the database before, as where a disk is not mounted. Order in a chain is by sequence: clocks go back.
+/// with the database before, as where a disk is not mounted. Order in a chain is by sequence: clocks go back. By rules,
+/// the newest sound one stays as well from before a restore that did not end: later ones may be of two moments.
 package struct RetentionPlan: Sendable {
   /// Why a version is not sound: it takes no other's place, and goes as soon as a newer one is sound. But a condemned
   /// version stays where a rule would keep it: most likely it is whole. So does one whose packs somebody took away, who
@@ -86,7 +87,8 @@ package struct RetentionPlan: Sendable {
   /// - Parameters:
   ///   - versions: of one chain, in any order.
   ///   - now: milliseconds since 1970 UTC.
-  package init(_ versions: [Version], rules: RetentionRules, now: UInt64) {
+  ///   - unsettled: since when a restore into the database has not ended, likewise.
+  package init(_ versions: [Version], rules: RetentionRules, now: UInt64, unsettledSince unsettled: UInt64? = nil) {
     let newestFirst = versions.sorted { $0.sequence > $1.sequence }
     let sound = newestFirst.filter { $0.flaw == nil }
     let kept = Self.kept(sound, by: rules, now: now)
@@ -98,7 +100,12 @@ package struct RetentionPlan: Sendable {
     let keptWithoutCompanions = Self.kept(restorable, by: rules, now: now)
     let returning = newestFirst.filter { $0.flaw == nil || $0.mayComeBack }
     let keptIfWhole = Self.kept(returning, by: rules, now: now)
+    let before = unsettled.map { time in sound.filter { $0.time <= time } } ?? []
+    let settled = [before.first, before.first { $0.lacksCompanions != true }].compactMap { $0?.sequence }
     self.init(newestFirst) { version in
+      if settled.contains(version.sequence) {
+        return (true, ["newest from before a restore that did not end"] + kept[version.sequence, default: []], [])
+      }
       if version.flaw == .condemned, let reasons = keptInDoubt[version.sequence] {
         return (true, reasons + ["in doubt: a prune named it"], [])
       }

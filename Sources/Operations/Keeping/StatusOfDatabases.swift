@@ -150,6 +150,9 @@ package struct StatusOfDatabases: Sendable {
       }
       outcome.problems += outcome.databases.compactMap(\.unread).map { OperationError($0, doing: target.name) }
       outcome.problems += outcome.databases.compactMap { clockAhead($0, at: target.name) }
+      // A push says so, too, and whoever looks into its log after the night sees this first.
+      let unsettled = (databases ?? []).compactMap { UnfinishedRestore(of: $0.path).shortfall(of: $0) }
+      outcome.problems += unsettled
       if let unnamed = lookup.unnamed { outcome.problems.append(OperationError(unnamed, doing: target.name)) }
       return outcome
     } catch {

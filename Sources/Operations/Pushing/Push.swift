@@ -88,15 +88,16 @@ package struct Push: Sendable {
     let leavesJournal = request.dryRun && request.database.allowRecovery
     if leavesJournal { request.database.allowRecovery = false }
     if request.rebuildBase { request.database.insistsOnMethod = true }
-    let restore = LiveIntent(database: realPath(request.database.path) ?? request.database.path)
     // Before as well: one that is at work now comes to its end, and what it has left is gone then.
-    let isUnfinished = restore.remark != nil
+    let isUnfinished = !UnfinishedRestore(of: request.database.path).remarks.isEmpty
     do {
       var push = self
       push.began = .now
       var outcome = try await push.pushInTurn(request)
       if let left = AppearedSideFile.shortfall(of: request.database) { outcome.shortfalls.append(left) }
-      if isUnfinished, let mixed = restore.shortfall(of: request.database) { outcome.shortfalls.append(mixed) }
+      if isUnfinished, let mixed = UnfinishedRestore(of: request.database.path).shortfall(of: request.database) {
+        outcome.shortfalls.append(mixed)
+      }
       // What is no database is not opened to find out whether it has a -wal.
       if request.database.method != .file {
         OtherNames(of: request.database.path, isMountPoint)?.tell(of: request.database, &outcome, world)
@@ -115,7 +116,7 @@ package struct Push: Sendable {
       {
         told.hint = "A push rolls that transaction back, as `allowRecovery` says; a dry run leaves it as it is."
       }
-      throw told
+      throw told.kind == .sourceUnreadable ? UnfinishedRestore(of: request.database.path).explained(told) : told
     }
   }
 

@@ -23,20 +23,6 @@ struct LiveIntent {
       .filter(Core.Member.isSafe).map { RestoredFile.path($0, in: folder) }.filter(CompanionsPlace.stands)
   }
 
-  /// There is a note, and what it says is not known: it is another user's, or root's, who alone may read it.
-  private var isUnknown: Bool {
-    var status = stat()
-    guard lstat(path, &status) == 0 else { return false }
-    // No restore has left a folder or a link there, and nobody removes a folder as a note is removed.
-    guard status.st_mode & S_IFMT == S_IFREG else { return false }
-    do {
-      _ = try read()
-      return false
-    } catch {
-      return true
-    }
-  }
-
   private func read() throws -> [UInt8]? { try StateFiles.read(path, limit: 1 << 20, of: [0, geteuid()]) }
 
   /// Durable when it returns.
@@ -48,7 +34,9 @@ struct LiveIntent {
       bytes += path.utf8.dropFirst(start)
       bytes.append(0)
     }
-    try RestoredFile.write(bytes, to: path, of: database)
+    // Since when rows and files may be of two moments, the first one has said.
+    let since = left.isEmpty ? nil : UnfinishedRestore.time(of: path)
+    try RestoredFile.write(bytes, to: path, of: database, modified: since)
   }
 
   func remove() throws {
@@ -57,9 +45,12 @@ struct LiveIntent {
     }
   }
 
+  /// Whether files are among what it has left, and not only a copy of the old content.
+  var concernsFiles: Bool { left.contains { !$0.utf8.starts(with: "\(database).before-".utf8) } }
+
   /// Said before another restore of the database begins; `nil` when there is nothing to say.
   var remark: String? {
-    if isUnknown {
+    if UnfinishedRestore.isUnknown(path, read) {
       return
         "\(path) cannot be read, or is another user's: if an earlier live restore of \(database) did not end, what it left is not known"
     }
@@ -68,15 +59,5 @@ struct LiveIntent {
     return
       "an earlier live restore of \(database) did not end: its rows are the old ones or the new ones, and the files beside it "
       + "may be the others; it has left \(left.joined(separator: ", "))"
-  }
-
-  /// Said of a push as long as that is so: what it takes may be of two versions, and would be the newest one.
-  func shortfall(of database: DatabaseSource) -> OperationError? {
-    guard let remark else { return nil }
-    return OperationError(
-      .partlyDone, code: "unfinishedRestore", "'\(database.name)': \(remark)",
-      hint:
-        "Versions from before it are whole: restore one with what comes along. Where files and rows fit, say so: rm \(shellQuoted(path))."
-    )
   }
 }

@@ -16,15 +16,19 @@ struct NewIntent {
   /// As it is about to be called.
   let database: String
   private let places: [Noted]
+  /// There is a note, and it cannot be read.
+  private let isUnknown: Bool
   private var folder: String { PathSteps.folder(of: database) }
-  private var path: String { ReplaceIntent.path(of: database, "new") }
+  var path: String { ReplaceIntent.path(of: database, "new") }
 
   /// Reads what a restore that was killed has noted. What cannot be read, or is another user's, says nothing: then what stands
   /// there is in the way, as anything else is.
   init(database: String) {
     self.database = database
     let note = ReplaceIntent.path(of: database, "new")
-    let bytes = (try? StateFiles.read(note, limit: 64 << 20, of: [0, geteuid()])) ?? nil
+    func read() throws -> [UInt8]? { try StateFiles.read(note, limit: 64 << 20, of: [0, geteuid()]) }
+    isUnknown = UnfinishedRestore.isUnknown(note, read)
+    let bytes = (try? read()) ?? nil
     let words = (bytes ?? []).split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     places = stride(from: 0, to: words.count - words.count % 2, by: 2).compactMap { index in
       guard Core.Member.isSafe(words[index]) else { return nil }
@@ -104,8 +108,29 @@ struct NewIntent {
 
   fileprivate func remove() { unlink(path) }
 
-  /// Where the database has its name, whatever was noted is of no use any more.
-  func tidy() { if CompanionsPlace.stands(database) { remove() } }
+  /// Where a database stands all the same: what was put beside it, or is an empty place for that, may not be its own.
+  var remark: String? {
+    guard CompanionsPlace.stands(database) else { return nil }
+    if isUnknown {
+      return
+        "\(path) cannot be read, or is another user's: if an earlier restore of \(database) did not end, what it left is not known"
+    }
+    let standing = standing
+    guard !standing.isEmpty else { return nil }
+    return
+      "an earlier restore of \(database) did not end: it has put \(standing.joined(separator: ", ")) beside it, and the "
+      + "database there now may be another one"
+  }
+
+  private var standing: [String] {
+    places.map { RestoredFile.path($0.path, in: folder) }.filter(CompanionsPlace.stands)
+  }
+
+  /// Where the database has its name, and nothing stands that was noted, the note is of no use any more.
+  func tidy() { if standing.isEmpty { settle() } }
+
+  /// Of a restore that has ended.
+  func settle() { if CompanionsPlace.stands(database) { remove() } }
 }
 
 /// Held while what comes with a new file gets its places, and the file then its name.

@@ -9,7 +9,8 @@ import Storage
 ///
 /// One line: the name that the old database gets, without its folder. Then paths from that folder on, each ended by a
 /// zero byte: of what is moved aside with it for companions of the version, to a name of the same time; behind an empty
-/// one, of what is about to be put where nothing stands. Earlier builds said nothing of the latter.
+/// one, of what is about to be put where nothing stands; behind another, of what restores before it have left, which is to be
+/// told as long as it stands. Earlier builds said nothing of the latter two. Its time is that of the first of them.
 struct ReplaceIntent {
   /// The database's real path.
   let database: String
@@ -19,30 +20,37 @@ struct ReplaceIntent {
   let companions: [(from: String, to: String)]
   /// Where nothing stood that was about to be put there.
   private let free: [String]
+  /// What restores before it have left.
+  private let earlier: [String]
+  /// When the first of them was noted.
+  private let since: timespec?
   /// Why what is noted cannot be gone by, though there is a note.
   private let problem: OperationError?
-  private var path: String { Self.path(of: database) }
+  var path: String { Self.path(of: database) }
 
   /// Reads what a restore that was killed has noted, once: another one may settle it meanwhile.
   init(database: String) {
     self.database = database
+    since = UnfinishedRestore.time(of: Self.path(of: database))
     do {
-      (aside, companions, free) = try Self.read(of: database)
+      (aside, companions, free, earlier) = try Self.read(of: database)
       problem = nil
     } catch {
-      (aside, companions, free) = (nil, [], [])
+      (aside, companions, free, earlier) = (nil, [], [], [])
       problem = OperationError(error)
     }
   }
 
-  private typealias Note = (aside: String?, companions: [(from: String, to: String)], free: [String])
+  private typealias Note = (
+    aside: String?, companions: [(from: String, to: String)], free: [String], earlier: [String]
+  )
 
   private static func read(of database: String) throws -> Note {
     let note = path(of: database)
     let bytes: [UInt8]
     do {
       // Who may write it decides what is moved.
-      guard let found = try StateFiles.read(note, limit: 64 << 20, of: [0, geteuid()]) else { return (nil, [], []) }
+      guard let found = try StateFiles.read(note, limit: 64 << 20, of: [0, geteuid()]) else { return (nil, [], [], []) }
       bytes = found
     } catch { throw unusable(note, of: database, error.message) }
     let line = bytes.prefix(lineLength(bytes, of: database))
@@ -60,8 +68,11 @@ struct ReplaceIntent {
       let from = start + String(decoding: path, as: UTF8.self)
       return (from: from, to: CompanionsPlace.aside(from, time))
     }
-    let free = paths.dropFirst(moved.count + 1).filter { !$0.isEmpty }
-    return (start + name, companions, free.map { start + String(decoding: $0, as: UTF8.self) })
+    let rest = paths.dropFirst(moved.count + 1)
+    let free = rest.prefix { !$0.isEmpty }
+    let earlier = rest.dropFirst(free.count + 1).filter { !$0.isEmpty }
+    func absolute(_ path: some Collection<UInt8>) -> String { start + String(decoding: path, as: UTF8.self) }
+    return (start + name, companions, free.map(absolute), earlier.map(absolute))
   }
 
   /// The database's own name may have line breaks in it.
@@ -98,16 +109,30 @@ struct ReplaceIntent {
   /// - Parameters:
   ///   - companions: paths below the database's folder, of what is moved aside.
   ///   - free: others, where nothing stands.
-  func note(_ aside: String, companions: [String] = [], free: [String] = []) throws {
+  ///   - earlier: of what others have left; `since`: when the first of them was noted.
+  func note(
+    _ aside: String, companions: [String] = [], free: [String] = [], earlier: [String] = [], since: timespec? = nil
+  ) throws {
     let folder = PathSteps.folder(of: database)
     let start = folder == "/" ? 1 : folder.utf8.count + 1
     var bytes = Array("\(MemberPath.components(aside).last ?? aside)\n".utf8)
-    for path in companions + [""] + free {
+    for path in companions + [""] + free + (earlier.isEmpty ? [] : [""] + earlier) {
       bytes += path.utf8.dropFirst(start)
       bytes.append(0)
     }
     // A leftover of the same name as that of a restored file is removed by the next restore.
-    try RestoredFile.write(bytes, to: path, of: database)
+    try RestoredFile.write(bytes, to: path, of: database, modified: since)
+  }
+
+  /// The same of another restore, which goes on with this one or takes its place: what is still to be told is noted as well.
+  func noteNext(_ aside: String, companions: [String], free: [String]) throws {
+    let left = standing.old + standing.new
+    var isResumed = false
+    if case .inBetween = state { isResumed = true }
+    let carried = isResumed ? earlier.filter(CompanionsPlace.stands) : left
+    try note(
+      aside, companions: companions, free: free, earlier: carried,
+      since: isResumed || !left.isEmpty ? since : nil)
   }
 
   func remove() throws {
@@ -135,6 +160,39 @@ struct ReplaceIntent {
     guard let old = FileIdentity(at: aside) else { return .notBegun(aside: aside) }
     guard let now = FileIdentity(at: database) else { return .inBetween(aside: aside) }
     return now == old ? .notBegun(aside: aside) : .done(aside: aside)
+  }
+
+  /// Said where a database stands in the place: it may be another one than what it stands beside. Where nothing that was
+  /// moved, or put, is left there, nothing is to be said.
+  var remark: String? {
+    switch state {
+    case .settled, .inBetween: return nil
+    case .unusable(let problem): return problem.message
+    case .notBegun, .done: break
+    }
+    let standing = standing
+    guard !standing.old.isEmpty || !standing.new.isEmpty else { return nil }
+    let old = standing.old.isEmpty ? nil : "what was there is \(standing.old.joined(separator: ", "))"
+    let new = standing.new.isEmpty ? nil : "it has put \(standing.new.joined(separator: ", ")) where nothing was"
+    return "an earlier restore of \(database) did not end: \([old, new].compactMap { $0 }.joined(separator: "; and "))"
+  }
+
+  /// What has another name now, and what stands where nothing stood.
+  private var standing: (old: [String], new: [String]) {
+    var old = (companions.map(\.to) + earlier).filter(CompanionsPlace.stands)
+    if case .done(let aside) = state { old.insert(aside, at: 0) }
+    return (old, added)
+  }
+
+  /// Whether files are among that, and not only the old database.
+  var concernsFiles: Bool {
+    (standing.old + standing.new).contains { !$0.utf8.starts(with: "\(database).before-".utf8) }
+  }
+
+  /// Writes again what was read, where that is still to be said.
+  func noteAgain() throws {
+    guard let aside, remark != nil else { return try remove() }
+    try note(aside, companions: companions.map(\.from), free: free, earlier: earlier, since: since)
   }
 
   /// - Throws: where there is a note that cannot be gone by.

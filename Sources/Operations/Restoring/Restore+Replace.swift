@@ -38,7 +38,8 @@ extension Restore {
     }
     // From here on nothing waits for anybody.
     try Task.checkCancellation()
-    var (aside, resuming) = try freePlace(path, beside)
+    let before = ReplaceIntent(database: path)
+    var (aside, resuming) = try freePlace(path, before, beside)
     do {
       try beside.put(aside.time, resuming: resuming)
       do {
@@ -51,7 +52,12 @@ extension Restore {
           "; and what was moved aside could not all be put back: \(left.joined(separator: ", "))")
       }
       // It is done: what fails now changes nothing of that.
-      try? ReplaceIntent(database: path).remove()
+      if !resuming, beside.places.isEmpty, before.concernsFiles {
+        // What stands beside it is as the one that did not end has left it.
+        try? before.noteAgain()
+      } else {
+        try? ReplaceIntent(database: path).remove()
+      }
       try? RestoredFile.synchronizeFolder(of: path)
       var outcome = Outcome(
         pulled: pull.outcome(found, spooled, path), mode: .replace,
@@ -76,7 +82,7 @@ extension Restore {
     let intent = ReplaceIntent(database: path)
     guard case .notBegun(let aside) = intent.state else { return }
     SetAside.removeSecondNames(aside, of: path)
-    try intent.remove()
+    if intent.remark == nil { try intent.remove() }
   }
 
   /// What a new database is made like: the one in its place, or the one that a killed restore moved away.
@@ -87,8 +93,10 @@ extension Restore {
 
   /// Makes room for the new database, from whatever a restore that was killed has left.
   /// - Returns: what was moved, and where it is. Nobody has it open.
-  private func freePlace(_ path: String, _ beside: RestoreBeside) throws -> (SetAside, resuming: Bool) {
-    let intent = ReplaceIntent(database: path)
+  /// - Parameter intent: what that one has noted.
+  private func freePlace(
+    _ path: String, _ intent: ReplaceIntent, _ beside: RestoreBeside
+  ) throws -> (SetAside, resuming: Bool) {
     let time = Times.compact(world.now())
     switch intent.state {
     case .inBetween(let earlier):
@@ -100,8 +108,8 @@ extension Restore {
       try demandNobody(aside, [])
       return (aside, true)
     case .notBegun(let earlier): SetAside.removeSecondNames(earlier, of: path)
-    case .done(let earlier):
-      world.reporter.notice("an earlier restore of \(path) had replaced it; what was there before that is \(earlier)")
+    // Who began has told where the old one is.
+    case .done: break
     case .unusable(let problem): throw problem
     case .settled: break
     }
@@ -137,7 +145,7 @@ extension Restore {
     }
     let known = Set(moved.map { MemberPath.key($0.from) })
     let rest = beside.claimed.filter { !known.contains(MemberPath.key($0)) }
-    try intent.note(
+    try intent.noteNext(
       earlier, companions: moved.map(\.from) + rest.filter(CompanionsPlace.stands),
       free: rest.filter { !CompanionsPlace.stands($0) })
   }
@@ -146,8 +154,11 @@ extension Restore {
     _ path: String, _ time: String, _ intent: ReplaceIntent, _ beside: RestoreBeside
   ) throws -> SetAside {
     var aside = SetAside(path, time: time, leavingCompanions: beside.leavesOut)
+    let claimed = beside.claimed
+    let (standing, free) = (claimed.filter(CompanionsPlace.stands), claimed.filter { !CompanionsPlace.stands($0) })
     guard !aside.plan.isEmpty else {
-      try intent.remove()
+      // Files go aside all the same, and new ones come.
+      try intent.noteNext(aside.aside, companions: standing, free: free)
       return aside
     }
     let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
@@ -160,10 +171,7 @@ extension Restore {
     // A journal that is moved aside is cut off from what decides whether its transaction is committed.
     try SuperJournal.makeIndependent(journalOf: path)
     let own: Set<Int32> = descriptor >= 0 ? [descriptor] : []
-    let claimed = beside.claimed
-    try intent.note(
-      aside.aside, companions: claimed.filter(CompanionsPlace.stands),
-      free: claimed.filter { !CompanionsPlace.stands($0) })
+    try intent.noteNext(aside.aside, companions: standing, free: free)
     do {
       try aside.move()
       // Nobody can open it by its name any more: who has it open now had it open before.
@@ -187,7 +195,9 @@ extension Restore {
   private func takeBack(_ aside: inout SetAside, after error: any Error) throws {
     do {
       try aside.putBack()
-      try ReplaceIntent(database: aside.database).remove()
+      // What could not be put back with it, or is left of an earlier one, is told as long as it stands.
+      let intent = ReplaceIntent(database: aside.database)
+      if intent.remark == nil { try intent.remove() }
     } catch let second {
       let told = OperationError(error).leaving("; and \(OperationError(second).message)")
       guard let undo = aside.undo else { throw told }

@@ -136,8 +136,8 @@ package struct Restore: Sendable {
   func restore(_ found: FoundVersion, _ request: Request) async throws -> Outcome {
     try demandSense(request, found)
     let path = try path(of: found, request)
-    let unfinished = LiveIntent(database: (try? Self.realPlace(of: path)) ?? path)
-    if let remark = unfinished.remark { world.reporter.notice(remark) }
+    let unfinished = UnfinishedRestore(of: path)
+    for remark in unfinished.remarks { world.reporter.notice(remark) }
     let place = try request.mode == .new ? path : Self.realPlace(of: path)
     try found.demandNoOwnFolder(of: request, beside: place, world)
     let outcome =
@@ -148,7 +148,7 @@ package struct Restore: Sendable {
       }
     NewIntent(database: place).tidy()
     // Files that are left alone are as the one that did not end has left them.
-    if !found.leavesCompanions { try? unfinished.remove() }
+    if !found.leavesCompanions { unfinished.settle(leavingFiles: found.companionMembers.isEmpty) }
     if let caution = found.manifest.body.remarks.store?.caution { world.reporter.notice(caution) }
     pull.tellLeftOut(found)
     return outcome

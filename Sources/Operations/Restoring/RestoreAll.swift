@@ -167,6 +167,10 @@ package struct RestoreAll: Sendable {
     }
     if !dryRun, done.alreadyThere {
       done.outcome = try await pull.outcome(ofStanding: found, at: path, request)
+      // All of it is whole, whatever was killed on the way.
+      if !found.leavesCompanions {
+        UnfinishedRestore(of: path).settle(leavingFiles: found.companionMembers.isEmpty)
+      }
       return done
     }
     if !done.alreadyThere { tell(left: left, of: choice) }

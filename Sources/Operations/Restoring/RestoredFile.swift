@@ -236,13 +236,19 @@ final class RestoredFile: MemberDestination {
   }
 
   /// Makes a small file beside a database, or replaces it: whole and durable, or not at all.
-  /// - Parameter kin: the database; what a killed run leaves is removed with its other leftovers.
-  static func write(_ bytes: [UInt8], to path: String, of kin: String) throws {
+  /// - Parameters:
+  ///   - kin: the database; what a killed run leaves is removed with its other leftovers.
+  ///   - modified: the time that it gets, in place of now.
+  static func write(_ bytes: [UInt8], to path: String, of kin: String, modified: timespec? = nil) throws {
     let temporary = try makeTemporary(in: PathSteps.folder(of: path), name(of: kin))
     defer { close(temporary.descriptor) }
     do {
       let problem = bytes.withUnsafeBytes { WholeTransfer.write($0, to: temporary.descriptor) }
       guard problem == 0 else { throw failure("cannot write \(path)", problem) }
+      if let modified {
+        var times = [modified, modified]
+        futimens(temporary.descriptor, &times)
+      }
       guard fsync(temporary.descriptor) == 0, rename(temporary.path, path) == 0 else {
         throw failure("cannot write \(path)", errno)
       }

@@ -72,6 +72,7 @@ struct Forget: SealiftCommand {
     for target in chosen {
       guard var request = try wish.request(at: target, of: targets) else { continue }
       (request.allHosts, request.host, request.dryRun) = (allHosts, host, dryRun)
+      request.unsettled = Restore.unsettled(among: configuration.databases.map(\.source))
       await report.run(request, forget, at: target, targets, session.terminal)
     }
     return try report.end(session.terminal)

@@ -123,6 +123,7 @@ struct RestoreCommand: SealiftCommand {
     if all { return try await RetrievalOfAll(options, host).restore(request, in: session) }
     let retrieval = Retrieval(version ?? "", options)
     if ifMissing, let there = try retrieval.standing(at: to, in: session) {
+      for remark in Restore.remarks(on: there) { session.terminal.notice(remark) }
       return try Retrieval.Report.alreadyThere(there, dryRun: options.dryRun, session.terminal)
     }
     return try await retrieval.restore(to: to, request, in: session)

@@ -176,13 +176,16 @@ import Testing
     #expect(FileIdentity(at: outside) != nil && home.undone.isEmpty)
   }
 
-  @Test func `where the file has its name, only the note goes`() async throws {
+  @Test func `where the file has its name, only the note goes, and not before what it names`() async throws {
     let home = try await Home()
     try await home.kill()
     try writeFile(home.path, [1])
     #expect(await home.refusal()?.code == "destinationExists")
-    #expect(FileIdentity(at: home.note()) == nil && home.undone.isEmpty)
+    #expect(FileIdentity(at: home.note()) != nil && home.undone.isEmpty)
     #expect(try fileBytes(home.road.scratch.file("att/a")) == [1, 2])
+    for name in ["att", "keys"] { try removeFile(home.road.scratch.file(name)) }
+    #expect(await home.refusal()?.code == "destinationExists")
+    #expect(FileIdentity(at: home.note()) == nil)
   }
 
   @Test(arguments: [Way.plain, .pull]) func `one that fails there leaves nothing`(way: Way) async throws {
