@@ -1136,7 +1136,7 @@ MUTANTS = [
     mutant("a note may lead out of its folder", "Operations/Restoring/ReplaceIntent.swift",
            "paths.allSatisfy({ $0.isEmpty || Core", "paths.allSatisfy({ MUTANT || $0.isEmpty || Core", (r"OperationsTests\.Replace", "OperationsTests")),
     mutant("a note that cannot be read is none", "Operations/Restoring/ReplaceIntent.swift",
-           "} catch { throw unusable(note, of: database,", "} catch { if MUTANT { return (nil, [], []) }; throw unusable(note, of: database,", (r"OperationsTests\.Replace", "OperationsTests")),
+           "} catch { throw unusable(note, of: database,", "} catch { if MUTANT { return (nil, [], [], []) }; throw unusable(note, of: database,", (r"OperationsTests\.Replace", "OperationsTests")),
     mutant("a database's name ends with its line", "Operations/Restoring/ReplaceIntent.swift",
            "bytes.starts(with: own) ? own.count : 0", "bytes.starts(with: own) && !MUTANT ? own.count : 0", (r"OperationsTests\.Replace", "OperationsTests")),
     mutant("second names stay", "Operations/Restoring/Restore+Replace.swift",
