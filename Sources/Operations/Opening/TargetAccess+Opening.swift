@@ -101,10 +101,16 @@ extension TargetAccess {
     }
   }
 
-  /// Refuses another repository than this machine has used there, and says where nobody knows which one that was.
+  /// Refuses another repository than this machine has used there, and says where nobody knows which one that was. Harm that
+  /// was found elsewhere comes along to a place that is new to it.
   /// - Parameter isKept: what is spoilt of what it remembers stays as it is.
   func checkPlace(of repository: Repository, _ world: World, isKept: Bool) throws(RepositoryError) {
-    guard let spoilt = try repository.checkPlace(in: world.stateFolder, isReading: isKept) else { return }
+    let spoilt = try repository.checkPlace(in: world.stateFolder, isReading: isKept) {
+      world.reporter.notice(
+        "\(name): this machine has not met the repository there before: what it found harmed of it elsewhere counts there too, until `sealift check --read-data` finds it whole there"
+      )
+    }
+    guard let spoilt else { return }
     let outcome =
       spoilt.isMadeAnew
       ? "it was made anew, and what stood there is in '\(spoilt.path).bad'"

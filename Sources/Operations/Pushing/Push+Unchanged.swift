@@ -35,7 +35,8 @@ extension Push {
   ) async -> VersionSummary? {
     let path = SourceMemory.path(world, request.database, host: host, store: target.store.traits.identity)
     guard var memory = SourceMemory.read(path), memory.source == .init(request.database), memory.signature == signature,
-      memory.companions == capture.digest?.hex, memory.isAsChecked, !isDoubted(memory, at: target)
+      memory.companions == capture.digest?.hex, memory.isAsChecked, memory.isOf(target.store.place),
+      !isDoubted(memory, at: target)
     else { return nil }
     let now = world.now()
     // A disk may have been changed for another one that is mounted at the same place: that costs no request to see.
@@ -141,7 +142,7 @@ extension Push {
       chain: manifest.name.chain.hex,
       object: manifest.name.objectName.text, version: version, seenAt: world.now(),
       release: version.notCheckable ? CheckOutcome.release : nil,
-      listed: result.listed.map(SourceMemory.Packs.init), opening: opening)
+      listed: result.listed.map(SourceMemory.Packs.init), opening: opening, place: repository.place.name)
     memory.write(path)
   }
 
@@ -184,6 +185,9 @@ extension SourceMemory {
   /// Whether the SQLite that works here says of the version what is remembered: a later one may be able to check what an
   /// earlier one could not, and to find damage in it.
   fileprivate var isAsChecked: Bool { !version.notCheckable || release == CheckOutcome.release }
+
+  /// Whether it was pushed there, and not to where a link led before.
+  fileprivate func isOf(_ place: StorePlace) -> Bool { self.place.map { $0 == place.name } ?? true }
 
   /// Whether the target showed the same packs, and opens with the same.
   fileprivate func showsSame(as other: SourceMemory) -> Bool { listed == other.listed && opening == other.opening }

@@ -31,6 +31,8 @@ struct SourceMemory: Codable, Sendable {
   /// What the listing of the objects came to that a folder's repository is opened with; it opened then. An earlier build
   /// noted none, and of other targets none is noted.
   var opening: String?
+  /// Where that was, by a short name: a link may lead elsewhere since. An earlier build noted none.
+  var place: String?
 
   struct Source: Codable, Hashable, Sendable {
     var path: String

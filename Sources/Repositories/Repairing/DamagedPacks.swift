@@ -59,6 +59,15 @@ package struct DamagedPacks: Sendable {
     try write(chain, state)
   }
 
+  /// What was found elsewhere counts here, too. Durable when it returns.
+  /// - Returns: whether there was any.
+  /// - Throws: `.stateFolder`.
+  mutating func takeAlong(of chain: ChainID, in state: StateFolder) throws(RepositoryError) -> Bool {
+    let elsewhere = places.keys.filter { !contains($0) }
+    try add(Array(elsewhere), of: chain, in: state)
+    return !elsewhere.isEmpty
+  }
+
   /// - Throws: `.stateFolder`.
   mutating func raise(_ number: UInt32, of chain: ChainID, in state: StateFolder) throws(RepositoryError) {
     guard number > nextNumber else { return }

@@ -64,6 +64,21 @@ package struct DoubtedVersions: Sendable {
     try write()
   }
 
+  /// What was found elsewhere counts here, too. Durable when it returns.
+  /// - Returns: whether there was any.
+  /// - Throws: `.stateFolder`.
+  mutating func takeAlong() throws(RepositoryError) -> Bool {
+    var all = proofs
+    for (found, proof) in proofs where !found.holds(at: place) {
+      let key = PlacedVersion(version: found.version, place: place?.name)
+      if all[key] != .content { all[key] = proof }
+    }
+    guard all != proofs else { return false }
+    proofs = all
+    try write()
+    return true
+  }
+
   /// They were restored after all, or seen to be whole, or a version was pushed that rests on none of them. A doubt that
   /// cannot be taken back costs a push that stores more than it needs.
   /// - Parameter proof: how they were looked at.
@@ -81,10 +96,12 @@ package struct DoubtedVersions: Sendable {
   }
 
   /// Takes back the doubts that were known when a push began, which took nothing for there; what was found meanwhile
-  /// stays: the push may rest on it.
+  /// stays: the push may rest on it. At other places too: wherever this machine pushes to the chain from now on, its version
+  /// comes before.
   static func settle(_ known: DoubtedVersions, of chain: ChainID, in state: StateFolder) {
     guard var now = try? DoubtedVersions(of: chain, in: state) else { return }
-    now.drop(known.here)
+    let settled = Set(known.here.map(\.version))
+    now.drop(now.proofs.keys.filter { settled.contains($0.version) })
   }
 
   private func write() throws(RepositoryError) {

@@ -93,6 +93,21 @@ package struct HarmedVersions: Sendable {
     try write()
   }
 
+  /// What was found elsewhere counts here, too. Durable when it returns.
+  /// - Returns: whether there was any.
+  /// - Throws: `.stateFolder`.
+  mutating func takeAlong() throws(RepositoryError) -> Bool {
+    var all = harms
+    for (found, harm) in harms where !found.holds(at: place) {
+      let key = PlacedVersion(version: found.version, place: place?.name)
+      all[key] = all[key]?.joined(with: harm) ?? harm
+    }
+    guard all != harms else { return false }
+    harms = all
+    try write()
+    return true
+  }
+
   /// They were seen to be whole. What cannot be taken back is told until it can.
   /// - Parameter proof: how they were looked at.
   package mutating func remove(_ versions: some Sequence<Digest>, seen proof: Proof = .content) {

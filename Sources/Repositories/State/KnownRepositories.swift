@@ -120,11 +120,13 @@ extension Repository {
   ///   - isMade: it was made just now: whatever lay there before, this one is meant.
   ///   - isReading: nothing will be written to it, in a dry run neither: then what is spoilt stays. Another disk may lie
   ///     there for now, and would be the one that was used from then on, and the right one a strange one.
+  ///   - onHarm: called where something was found harmed elsewhere, and counts there from now on.
   /// - Returns: what was found spoilt.
-  /// - Throws: `.rolledBack`; `.stateFolder` when what this machine remembers of the place cannot be read.
+  /// - Throws: `.rolledBack`; `.stateFolder` when what this machine remembers of the place cannot be read, or what it found
+  ///   elsewhere cannot be noted: the place is met for the first time once more then.
   @discardableResult
   package func checkPlace(
-    in state: String, isMade: Bool = false, isReading: Bool = false
+    in state: String, isMade: Bool = false, isReading: Bool = false, onHarm: () -> Void = {}
   ) throws(RepositoryError) -> SpoiltPlace? {
     var known = try KnownRepositories(at: store, in: state)
     let isKnown = known.contains(id)
@@ -139,7 +141,10 @@ extension Repository {
     }
     if !isKnown, !isMade, let flaw = known.flaw(showing: id, at: store.traits.location) { throw flaw }
     if known.isSpoilt, isReading { return SpoiltPlace(path: known.path, isMadeAnew: false) }
-    if !isKnown { known.add(id) }
+    if !isKnown {
+      if !isMade, try takeHarmAlong(in: state) { onHarm() }
+      known.add(id)
+    }
     let isWritten = known.write()
     return known.isSpoilt ? SpoiltPlace(path: known.path, isMadeAnew: isWritten) : nil
   }
