@@ -125,15 +125,19 @@ import Testing
 
   @Test func `the newest sound version from before a restore that did not end stays`() throws {
     var versions = try versions(Self.times)
-    func staying(since time: String) throws -> [UInt64] {
+    func staying(since time: String, now: UInt64 = .max) throws -> [UInt64] {
       let unsettled = try #require(Times.milliseconds(time))
-      return RetentionPlan(versions, rules: rules { $0.last = 1 }, now: .max, unsettledSince: unsettled).staying
+      return RetentionPlan(versions, rules: rules { $0.last = 1 }, now: now, unsettledSince: unsettled).staying
         .map(\.version.sequence)
     }
     #expect(try staying(since: "2026-11-16T08:30:00Z") == [5, 8])
     #expect(try staying(since: "2026-11-16T08:59:59Z") == [6, 8])
     #expect(try staying(since: "2026-11-21T00:00:00Z") == [8])
-    #expect(try staying(since: "2020-01-01T00:00:00Z") == [8])
+    // By a clock that was wrong then.
+    #expect(try staying(since: "2020-01-01T00:00:00Z") == [1, 8])
+    let now = try #require(Times.milliseconds("2026-11-21T00:00:00Z"))
+    #expect(try staying(since: "2026-11-21T00:00:00Z", now: now) == [8])
+    #expect(try staying(since: "2026-11-21T00:00:01Z", now: now) == [1, 8])
     versions[4].flaw = .harmed
     #expect(try staying(since: "2026-11-16T08:30:00Z") == [4, 8])
     // One that lacks its companions is not enough.

@@ -100,11 +100,10 @@ package struct RetentionPlan: Sendable {
     let keptWithoutCompanions = Self.kept(restorable, by: rules, now: now)
     let returning = newestFirst.filter { $0.flaw == nil || $0.mayComeBack }
     let keptIfWhole = Self.kept(returning, by: rules, now: now)
-    let before = unsettled.map { time in sound.filter { $0.time <= time } } ?? []
-    let settled = [before.first, before.first { $0.lacksCompanions != true }].compactMap { $0?.sequence }
+    let settled = unsettled.map { Self.settled(sound, before: $0, now: now) } ?? [:]
     self.init(newestFirst) { version in
-      if settled.contains(version.sequence) {
-        return (true, ["newest from before a restore that did not end"] + kept[version.sequence, default: []], [])
+      if let reason = settled[version.sequence] {
+        return (true, [reason] + kept[version.sequence, default: []], [])
       }
       if version.flaw == .condemned, let reasons = keptInDoubt[version.sequence] {
         return (true, reasons + ["in doubt: a prune named it"], [])
@@ -159,6 +158,21 @@ package struct RetentionPlan: Sendable {
     guard let newestSound, version.sequence <= newestSound.sequence else { return ["nothing newer is sound"] + held }
     if version.sequence == newestSound.sequence { return ["newest"] + held }
     return version.sequence == newestWithCompanions?.sequence ? ["newest with its companions"] + held : held
+  }
+
+  /// By sequence, why a version stays that may be the last whole one: what was pushed since may be of two moments. By a
+  /// clock that was wrong when the restore was noted all versions are from before, or none; then the oldest one stays, too.
+  /// - Parameter sound: those that count, newest first.
+  private static func settled(_ sound: [Version], before time: UInt64, now: UInt64) -> [UInt64: String] {
+    func both(_ versions: [Version], _ reason: String) -> [UInt64: String] {
+      let found = [versions.first, versions.first { $0.lacksCompanions != true }].compactMap { $0?.sequence }
+      return Dictionary(found.map { ($0, reason) }) { first, _ in first }
+    }
+    let before = sound.filter { $0.time <= time }
+    let newest = both(before, "newest from before a restore that did not end")
+    guard before.isEmpty || time > now else { return newest }
+    let oldest = both(sound.reversed(), "oldest, perhaps from before a restore that did not end")
+    return newest.merging(oldest) { first, _ in first }
   }
 
   /// By sequence, the rules that keep a version.

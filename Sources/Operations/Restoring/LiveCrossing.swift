@@ -47,8 +47,9 @@ final class LiveCrossing: Sendable {
     state.withLock { $0.isCommitting = true }
   }
 
-  /// Files that were left alone are as those that were killed have left them: they stay named.
-  func end() { if !beside.leavesOut { try? intent.remove() } }
+  /// Files that were left alone, or are of no companion of this version, are as those that were killed have left them: they
+  /// stay named.
+  func end() { if !beside.leavesOut { intent.settle(beside.put, left: earlier) } }
 
   /// - Parameter isUntouched: the transaction was rolled back, if there was one.
   /// - Returns: the error, with what a person has to know in order to go on.

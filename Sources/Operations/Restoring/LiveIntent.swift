@@ -45,12 +45,19 @@ struct LiveIntent {
     }
   }
 
-  /// Whether files are among what it has left, and not only a copy of the old content.
-  var concernsFiles: Bool { left.contains { !$0.utf8.starts(with: "\(database).before-".utf8) } }
+  /// There is a note, and what it says is not known.
+  var isUnknown: Bool { UnfinishedRestore.isUnknown(path, read) }
+
+  /// Another restore has ended: what this one has left of other files is as it was, and stays noted. So does what nobody knows.
+  /// - Parameter left: what was left before that one began; by default what is noted now.
+  func settle(_ put: PutPlaces, left: [String]? = nil) {
+    guard !isUnknown else { return }
+    try? note((left ?? self.left).filter { !put.covers($0) })
+  }
 
   /// Said before another restore of the database begins; `nil` when there is nothing to say.
   var remark: String? {
-    if UnfinishedRestore.isUnknown(path, read) {
+    if isUnknown {
       return
         "\(path) cannot be read, or is another user's: if an earlier live restore of \(database) did not end, what it left is not known"
     }

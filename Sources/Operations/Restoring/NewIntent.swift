@@ -17,7 +17,7 @@ struct NewIntent {
   let database: String
   private let places: [Noted]
   /// There is a note, and it cannot be read.
-  private let isUnknown: Bool
+  let isUnknown: Bool
   private var folder: String { PathSteps.folder(of: database) }
   var path: String { ReplaceIntent.path(of: database, "new") }
 
@@ -128,6 +128,11 @@ struct NewIntent {
 
   /// Where the database has its name, and nothing stands that was noted, the note is of no use any more.
   func tidy() { if standing.isEmpty { settle() } }
+
+  /// Another restore has ended: what this one has put in places of other files may still be of another version.
+  func settle(_ put: PutPlaces) {
+    if remark == nil || !isUnknown && standing.allSatisfy(put.covers) { settle() }
+  }
 
   /// Of a restore that has ended.
   func settle() { if CompanionsPlace.stands(database) { remove() } }

@@ -87,9 +87,13 @@ struct ReplaceIntent {
       .failed, code: "unfinishedReplace",
       "an earlier restore of \(database) did not end, and what it noted in \(note) cannot be used: \(why)",
       hint:
-        "Restore as the user who did then. Or look beside the database for what was moved aside, as NAME.before-<time>, "
-        + "put it back where it is missing, and delete that note.")
+        "Restore as the user who did then. Or \(lookingBeside).")
   }
+
+  /// Where a note cannot be gone by.
+  static let lookingBeside =
+    "look beside the database for what was moved aside, as NAME.before-<time>, put it back where it is missing, and delete "
+    + "that note"
 
   /// Never taken for a leftover: it stays until the matter is settled.
   static func path(of database: String, _ mode: String = "replace") -> String {
@@ -184,16 +188,21 @@ struct ReplaceIntent {
     return (old, added)
   }
 
-  /// Whether files are among that, and not only the old database.
-  var concernsFiles: Bool {
-    (standing.old + standing.new).contains { !$0.utf8.starts(with: "\(database).before-".utf8) }
+  /// Another restore has ended: what was read is written again, as far as it is of other files, which are as they were.
+  /// - Parameter isResumed: that one went on with this one, and settled all but what others had left before.
+  func settle(_ put: PutPlaces, isResumed: Bool = false) throws {
+    guard problem == nil else { return }
+    // Where the old database has both names, the next restore takes away the second one, by this note.
+    if case .notBegun(let aside) = state, CompanionsPlace.stands(aside) { return }
+    let moved = isResumed ? [] : companions.filter { CompanionsPlace.stands($0.to) && !put.covers($0.from) }
+    let new = isResumed ? [] : added.filter { !put.covers($0) }
+    let earlier = earlier.filter { CompanionsPlace.stands($0) && !put.covers($0) }
+    guard let aside, !moved.isEmpty || !new.isEmpty || !earlier.isEmpty else { return try remove() }
+    try note(aside, companions: moved.map(\.from), free: new, earlier: earlier, since: since)
   }
 
-  /// Writes again what was read, where that is still to be said.
-  func noteAgain() throws {
-    guard let aside, remark != nil else { return try remove() }
-    try note(aside, companions: companions.map(\.from), free: free, earlier: earlier, since: since)
-  }
+  /// There is a note that cannot be gone by.
+  var isUnusable: Bool { problem != nil }
 
   /// - Throws: where there is a note that cannot be gone by.
   func demandUsable() throws {
@@ -211,7 +220,8 @@ struct ReplaceIntent {
     // What stands where something was that went along gives way to it.
     let new = added.filter { path in !along.contains { MemberPath.isSame($0.from, path) } }
     let remark = new.isEmpty ? "" : "; and it has put \(new.joined(separator: ", ")) where nothing was"
-    let commands = CompanionsPlace.backCommands(moved, taking: new) + [earlier.back]
+    // What stands in those places later is of no restore.
+    let commands = CompanionsPlace.backCommands(moved, taking: new) + [earlier.back, "rm -f \(shellQuoted(path))"]
     throw OperationError(
       .failed, code: "unfinishedReplace",
       "an earlier restore of \(database) did not end: what was there is \(old.joined(separator: ", "))\(remark)",

@@ -52,12 +52,8 @@ extension Restore {
           "; and what was moved aside could not all be put back: \(left.joined(separator: ", "))")
       }
       // It is done: what fails now changes nothing of that.
-      if !resuming, beside.places.isEmpty, before.concernsFiles {
-        // What stands beside it is as the one that did not end has left it.
-        try? before.noteAgain()
-      } else {
-        try? ReplaceIntent(database: path).remove()
-      }
+      // What stands beside it and is of no companion of this version is as those that did not end have left it.
+      try? before.settle(beside.put, isResumed: resuming)
       try? RestoredFile.synchronizeFolder(of: path)
       var outcome = Outcome(
         pulled: pull.outcome(found, spooled, path), mode: .replace,

@@ -148,7 +148,7 @@ package struct Restore: Sendable {
       }
     NewIntent(database: place).tidy()
     // Files that are left alone are as the one that did not end has left them.
-    if !found.leavesCompanions { unfinished.settle(leavingFiles: found.companionMembers.isEmpty) }
+    if !found.leavesCompanions { unfinished.settle(outcome.companions, beside: place) }
     if let caution = found.manifest.body.remarks.store?.caution { world.reporter.notice(caution) }
     pull.tellLeftOut(found)
     return outcome

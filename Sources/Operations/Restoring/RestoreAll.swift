@@ -166,11 +166,11 @@ package struct RestoreAll: Sendable {
       pull.world.reporter.notice("'\(choice.database.name)' is no database: it is brought back as it is")
     }
     if !dryRun, done.alreadyThere {
-      done.outcome = try await pull.outcome(ofStanding: found, at: path, request)
+      let outcome = try await pull.outcome(ofStanding: found, at: path, request)
       // All of it is whole, whatever was killed on the way.
-      if !found.leavesCompanions {
-        UnfinishedRestore(of: path).settle(leavingFiles: found.companionMembers.isEmpty)
-      }
+      if !found.leavesCompanions { UnfinishedRestore(of: path).settle(outcome.companions, beside: path) }
+      for remark in UnfinishedRestore(of: path).remarks { pull.world.reporter.notice(remark) }
+      done.outcome = outcome
       return done
     }
     if !done.alreadyThere { tell(left: left, of: choice) }

@@ -56,6 +56,9 @@ final class RestoreBeside: Sendable {
   /// The paths that what comes with the version will get.
   var places: [String] { staged.map { CompanionsPlace($0, beside: path, layout).places.map(\.path) } ?? [] }
 
+  /// Those of them where an application looks for them.
+  var put: PutPlaces { PutPlaces(layout == .apart ? [] : places, beside: path, restoredAs: path) }
+
   /// Those, and where SQLite would keep something beside them.
   var claimed: [String] { staged.map { CompanionsPlace($0, beside: path, layout).claimed } ?? [] }
 

@@ -6,7 +6,7 @@ import Storage
 /// may be of two moments, or lie under other names.
 struct UnfinishedRestore {
   /// The database's real path.
-  private let database: String
+  let database: String
   private let live: LiveIntent
   private let replace: ReplaceIntent
   private let new: NewIntent
@@ -32,11 +32,14 @@ struct UnfinishedRestore {
     let told = told
     guard !told.isEmpty else { return nil }
     let notes = told.map { shellQuoted($0.note) }.joined(separator: " ")
+    // What says where the old files are is not to be removed unread.
+    let isUnread = live.isUnknown || new.isUnknown || replace.isUnusable
     return OperationError(
       .partlyDone, code: "unfinishedRestore",
       "'\(database.name)': \(told.map(\.remark).joined(separator: "; "))",
-      hint:
-        "Versions from before it are whole: restore one with what comes along. Where files and rows fit, say so: rm \(notes)."
+      hint: isUnread
+        ? "Restore as the user who did then, who can read that. Or \(ReplaceIntent.lookingBeside)."
+        : "Versions from before it are whole: restore one with what comes along. Where files and rows fit, say so: rm \(notes)."
     )
   }
 
@@ -57,13 +60,16 @@ struct UnfinishedRestore {
     return lack
   }
 
-  /// A restore has ended, with all that comes along.
-  /// - Parameter leavingFiles: nothing came along: what those that did not end have left of files is as it was.
-  func settle(leavingFiles: Bool) {
-    if !leavingFiles || !live.concernsFiles { try? live.remove() }
-    if !leavingFiles || new.remark == nil { new.settle() }
+  /// A restore has ended, with all that comes along. What those that did not end have left of other files is as it was.
+  /// - Parameters:
+  ///   - companions: where that is.
+  ///   - path: of the database, as it was restored.
+  func settle(_ companions: [String], beside path: String) {
+    let put = PutPlaces(companions, beside: database, restoredAs: path)
+    live.settle(put)
+    new.settle(put)
     if case .inBetween = replace.state { return }
-    if !leavingFiles || !replace.concernsFiles { try? replace.remove() }
+    if replace.aside != nil { try? replace.settle(put) }
   }
 
   /// When a note was written, or the first of those whose place it took.

@@ -44,11 +44,22 @@ import Testing
       #expect(StagedCompanions.hold(HeldPlace(folder, att)))
     }
 
-    func run(_ mode: Restore.Mode, _ change: (inout Restore) -> Void = { _ in }) async throws -> Restore.Outcome {
+    /// A newer version, with these files alone.
+    func pushing(_ companions: String...) async throws -> VersionSummary {
+      var other = source
+      other.companions = companions.map { Companion($0) }
+      let version = try await road.push(other).pushed[0].version
+      try await road.change(path)
+      return version
+    }
+
+    func run(
+      _ mode: Restore.Mode, _ version: VersionSummary? = nil, _ change: (inout Restore) -> Void = { _ in }
+    ) async throws -> Restore.Outcome {
       var restore = Restore(Pull(road.world))
       change(&restore)
-      return try await restore.run(
-        .latest(database: "app"), from: road.target, Restore.Request(place: .home(path), mode: mode))
+      let selector = version.map { VersionSelector.id(prefix: $0.id) } ?? .latest(database: "app")
+      return try await restore.run(selector, from: road.target, Restore.Request(place: .home(path), mode: mode))
     }
 
     var said: [String] { road.notices.said.withLock { $0 } }
@@ -215,5 +226,84 @@ import Testing
     try removeFile(home.path)
     let lacking = await #expect(throws: OperationError.self) { try await home.push() }
     #expect(lacking?.message.contains(home.moved) == true)
+  }
+
+  /// A version from before the folder was configured.
+  @Test(arguments: [Restore.Mode.replace, .live])
+  func `a version without those files settles nothing of them`(mode: Restore.Mode) async throws {
+    let home = try await Home()
+    let plain = try await home.pushing()
+    try home.killReplacing()
+    if mode == .live {
+      try removeFile(ReplaceIntent.path(of: home.path))
+      try LiveIntent(database: home.path).note([home.moved])
+    }
+    _ = try await home.run(mode, plain)
+    #expect(Restore.remarks(on: home.path).count == 1)
+    #expect(Restore.remarks(on: home.path).first?.contains(home.moved) == true)
+    #expect(try await home.push().shortfalls.contains { $0.code == "unfinishedRestore" })
+    _ = try await home.run(mode, home.version)
+    #expect(Restore.remarks(on: home.path).isEmpty)
+  }
+
+  @Test(arguments: [Restore.Mode.replace, .live])
+  func `a version with some of those files settles them alone`(mode: Restore.Mode) async throws {
+    let home = try await Home()
+    let keys = home.road.scratch.file("keys")
+    mkdir(keys, 0o755)
+    try writeFile("\(keys)/k", [3])
+    let some = try await home.pushing("keys")
+    let moved = "\(keys).before-20260101T000000Z"
+    try home.killReplacing()
+    try #require(rename(keys, moved) == 0)
+    if mode == .live {
+      try removeFile(ReplaceIntent.path(of: home.path))
+      try LiveIntent(database: home.path).note([home.moved, moved])
+    } else {
+      try ReplaceIntent(database: home.path).note(home.aside, companions: [home.att, keys])
+    }
+    _ = try await home.run(mode, some)
+    let remarks = Restore.remarks(on: home.path)
+    #expect(remarks.count == 1 && remarks[0].contains(home.moved) && !remarks[0].contains(moved))
+    #expect(try fileBytes("\(keys)/k") == [3])
+  }
+
+  @Test func `what nobody here can read is not settled, nor said to be removed`() async throws {
+    let home = try await Home()
+    let plain = try await home.pushing()
+    try LiveIntent(database: home.path).note([home.att])
+    let note = ReplaceIntent.path(of: home.path, "live")
+    try #require((geteuid() == 0 ? truncate(note, 2 << 20) : chmod(note, 0)) == 0)
+    _ = try await home.run(.replace, plain)
+    #expect(access(note, F_OK) == 0)
+    let told = try #require(try await home.push().shortfalls.first { $0.code == "unfinishedRestore" })
+    #expect(told.message.contains("\(note) cannot be read"))
+    #expect(told.hint?.contains("Restore as the user who did then") == true && told.hint?.contains("rm ") == false)
+  }
+
+  @Test func `one that goes on with another keeps what others have left before`() async throws {
+    let home = try await Home()
+    let plain = try await home.pushing()
+    try ReplaceIntent(database: home.path).note(home.aside, earlier: [home.moved])
+    try #require(rename(home.att, home.moved) == 0 && rename(home.path, home.aside) == 0)
+    _ = try await home.run(.replace, plain)
+    #expect(home.said.contains { $0.contains("going on with an earlier restore") })
+    #expect(Restore.remarks(on: home.path).first?.contains(home.moved) == true)
+    _ = try await home.run(.replace, home.version)
+    #expect(Restore.remarks(on: home.path).isEmpty)
+  }
+
+  @Test func `what an application makes when the old database is back is of no restore`() async throws {
+    let home = try await Home()
+    let new = home.road.scratch.file("new")
+    try ReplaceIntent(database: home.path).note(home.aside, free: [new])
+    try #require(rename(home.path, home.aside) == 0)
+    let lacking = await #expect(throws: OperationError.self) { try await home.push() }
+    let line = try #require(lacking?.hint?.split(separator: "put it back with: ").last.map(String.init))
+    _ = try await RestoreRoad.shell(line)
+    #expect(access(home.path, F_OK) == 0)
+    mkdir(new, 0o755)
+    #expect(Restore.remarks(on: home.path).isEmpty)
+    #expect(try await home.push().shortfalls.isEmpty)
   }
 }
