@@ -501,7 +501,11 @@ import Testing
     #expect(intent.remark?.contains(kept) == false)
     _ = try await home.run(.live)
     #expect(home.road.notices.said.withLock { $0.contains { $0.contains("another user's") } })
-    #expect(FileIdentity(at: note) == nil && FileIdentity(at: kept) != nil)
+    // Nobody who cannot read it knows that it is settled.
+    #expect(FileIdentity(at: note) != nil && FileIdentity(at: kept) != nil)
+    try #require(chown(note, 0, 0) == 0)
+    _ = try await home.run(.live)
+    #expect(FileIdentity(at: note) != nil && intent.left == [kept])
   }
 
   /// Of what root began, whoever pushes without root's rights sees only that there is a note.
