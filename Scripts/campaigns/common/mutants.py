@@ -17,7 +17,7 @@ BACKENDS = ("BackendsTests", "StorageTests")
 SNAPSHOTS = (r"OperationsTests\.(Push|LateCheck|Overlap)", "OperationsTests", "SnapshotsTests")
 SPOILT = (r"OperationsTests\.(SpoiltAnswer|CheckAndRepair)", "RepositoriesTests", "OperationsTests")
 COMMANDS = ("OperationsTests", "CommandTests")
-MOVED = (r"OperationsTests\.MovedTarget", "RepositoriesTests", "OperationsTests")
+MOVED = (r"OperationsTests\.MovedTarget",)
 
 
 @dataclasses.dataclass
@@ -3939,8 +3939,6 @@ MUTANTS = [
            "guard !isUnknown else { return }", "guard MUTANT || !isUnknown else { return }", (r"OperationsTests\.UnfinishedRestore",)),
     mutant("what was moved for other files is settled", "Operations/Restoring/ReplaceIntent.swift",
            "CompanionsPlace.stands($0.to) && !put.covers($0.from) }", "CompanionsPlace.stands($0.to) && !MUTANT && !put.covers($0.from) }", (r"OperationsTests\.UnfinishedRestore",)),
-    mutant("a restore that goes on forgets the ones before", "Operations/Restoring/ReplaceIntent.swift",
-           "let earlier = earlier.filter { CompanionsPlace", "let earlier = (isResumed && MUTANT ? [] : earlier).filter { CompanionsPlace", (r"OperationsTests\.UnfinishedRestore",)),
     mutant("who puts the old database back leaves its note", "Operations/Restoring/ReplaceIntent.swift",
            "[earlier.back, \"rm -f \\(shellQuoted(path))\"]", "[earlier.back, MUTANT ? \":\" : \"rm -f \\(shellQuoted(path))\"]", (r"OperationsTests\.UnfinishedRestore",)),
     mutant("what nobody can read is to be removed", "Operations/Restoring/UnfinishedRestore.swift",
